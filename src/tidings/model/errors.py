@@ -1,0 +1,48 @@
+"""Which errors can tidings raise?
+
+::
+
+    TidingsError
+    ├── QueryError         a query that cannot be read, or that asks for nothing
+    ├── PublicationError   a publication whose fields cannot be used
+    ├── SubscriptionError  a subscription whose fields cannot be used
+    └── DataError          a file or table that is missing, or not what it was said to be
+
+A message says what failed, the value, where, and what to do. Bad rows of a batch are not raised: they
+become :class:`tidings.model.Rejected` values.
+"""
+
+from __future__ import annotations
+
+
+class TidingsError(Exception):
+    """The root: ``except TidingsError`` catches everything tidings raises on purpose."""
+
+
+class QueryError(TidingsError):
+    """A query that cannot be read, or that asks for nothing.
+
+    >>> str(QueryError("expected a word", column=7))
+    'query, column 7: expected a word'
+    """
+
+    def __init__(self, problem: str, column: int | None = None) -> None:
+        self.problem = problem
+        self.column = column
+        where = "query" if column is None else f"query, column {column}"
+        super().__init__(f"{where}: {problem}")
+
+    def __reduce__(self) -> tuple[type[QueryError], tuple[str, int | None]]:
+        return QueryError, (self.problem, self.column)
+
+
+class PublicationError(TidingsError):
+    """A publication whose fields cannot be used; it becomes a ``Rejected`` row in a batch."""
+
+
+class SubscriptionError(TidingsError):
+    """A subscription whose fields cannot be used; it becomes a ``Rejected`` row in a batch."""
+
+
+class DataError(TidingsError):
+    """A file or table that is missing, or not what it was said to be."""

@@ -1,0 +1,210 @@
+"""What can be asked? The tree of a query, as values.
+
+A tree is canonical by construction: an ``And`` inside an ``And`` is flattened, and no node can be built that the
+language could not write. ``tidings.parse`` makes trees from text; ``tidings.to_text`` writes them back.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+
+from tidings.model.errors import QueryError
+from tidings.model.region import Region
+
+BARE_WORD = r"""[^\s\x00-\x1f\x7f()\[\]{}"“”„:*~^<>=|\\!&+\-‐‑‒–—―−][^\s\x00-\x1f\x7f()\[\]{}"“”„:*~^<>=|\\]*"""
+"""What a word may look like in a query without quotes (regular expression)."""
+
+ATTRIBUTE_NAME = r"[^\W\d][\w.]*"
+"""What the name of an attribute may look like (regular expression)."""
+
+KEYWORDS = frozenset({"AND", "OR", "NOT"})
+RESERVED_NAMES = frozenset({"bounding_box", "has", "point_radius", "text", "topic"})
+
+_BARE_WORD = re.compile(BARE_WORD)
+_ATTRIBUTE_NAME = re.compile(ATTRIBUTE_NAME)
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of the text, analysed as posts are. One that analysis cuts in several is a phrase of them."""
+
+    text: str
+
+    def __post_init__(self) -> None:
+        if self.text in KEYWORDS or not _BARE_WORD.fullmatch(self.text):
+            raise QueryError(f'{self.text!r} is not one plain word; quote it: "{self.text}"')
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """Words in a row; with ``slop`` n > 0: all of them, in any order, among at most n other words."""
+
+    text: str
+    slop: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.text.strip():
+            raise QueryError('a phrase needs a word between its quotes, as in "white house"')
+        if not 0 <= self.slop <= 100:
+            raise QueryError(f"the distance after '~' is between 0 and 100, got {self.slop}")
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """Any word of the text that begins so, before stemming."""
+
+    text: str
+
+    def __post_init__(self) -> None:
+        if not _BARE_WORD.fullmatch(self.text):
+            raise QueryError(f"{self.text!r} is not the beginning of one plain word")
+
+
+@dataclass(frozen=True, slots=True)
+class Equals:
+    """An attribute equal to a literal, by canonical text (``tidings.model.values``)."""
+
+    name: str
+    value: str
+
+    def __post_init__(self) -> None:
+        _check_name(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    name: str
+    value: str
+
+    def __post_init__(self) -> None:
+        _check_name(self.name)
+        if not self.value or "*" in self.value:
+            raise QueryError(f"'*' stands only before or after a piece of text, as in name:Mc*, got {self.value!r}")
+
+
+class StartsWith(_Piece):
+    """A text attribute that begins so; letters compare exactly."""
+
+    __slots__ = ()
+
+
+class EndsWith(_Piece):
+    """A text attribute that ends so; letters compare exactly."""
+
+    __slots__ = ()
+
+
+class Contains(_Piece):
+    """A text attribute with this inside; letters compare exactly."""
+
+    __slots__ = ()
+
+
+Bound = float | datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A number (compared as float64) or an instant between two bounds; None leaves a side open."""
+
+    name: str
+    low: Bound | None = None
+    high: Bound | None = None
+    low_included: bool = True
+    high_included: bool = True
+
+    def __post_init__(self) -> None:
+        _check_name(self.name)
+        if self.low is None and self.high is None:
+            raise QueryError(f"a range needs at least one bound; to ask whether it is there, write has:{self.name}")
+        if self.low is None or self.high is None:
+            return
+        if isinstance(self.low, datetime) != isinstance(self.high, datetime):
+            raise QueryError("the bounds of a range are two numbers or two dates, not one of each")
+        if self.low > self.high:  # type: ignore[operator]  # both of one kind, as checked above
+            raise QueryError(f"the range of {self.name} is reversed: the smaller bound comes first")
+        if self.low == self.high and not (self.low_included and self.high_included):
+            raise QueryError(f"the range of {self.name} is empty: its bounds are equal and one is excluded")
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """An attribute that the publication has, whatever it holds."""
+
+    name: str
+
+    def __post_init__(self) -> None:
+        _check_name(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """A publication whose place lies in a region."""
+
+    region: Region
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A topic or one below it; a step ``*`` stands for any one step: ``("sports", "*", "final")``."""
+
+    path: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if not self.path or any(not step or "/" in step for step in self.path):
+            raise QueryError(f"a topic is a path of non-empty steps like sports/soccer, got {'/'.join(self.path)!r}")
+        if all(step == "*" for step in self.path):
+            raise QueryError("a topic needs at least one step that is not '*'")
+
+
+Atom = Word | Phrase | Prefix | Equals | StartsWith | EndsWith | Contains | Range | Present | Within | Topic
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    child: Query
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """All of at least two children; nested ones are flattened.
+
+    >>> And((Word("a1"), And((Word("b1"), Word("c1"))))).children
+    (Word(text='a1'), Word(text='b1'), Word(text='c1'))
+    """
+
+    children: tuple[Query, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "children", _flattened(And, self.children))
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """Any of at least two children; nested ones are flattened."""
+
+    children: tuple[Query, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "children", _flattened(Or, self.children))
+
+
+Query = Atom | Not | And | Or
+
+
+def _flattened(kind: type[And] | type[Or], children: tuple[Query, ...]) -> tuple[Query, ...]:
+    flat: list[Query] = []
+    for child in children:
+        flat.extend(child.children if isinstance(child, kind) else (child,))
+    if len(flat) < 2:
+        raise QueryError(f"{kind.__name__.upper()} joins at least two queries, got {len(flat)}")
+    return tuple(flat)
+
+
+def _check_name(name: str) -> None:
+    if not _ATTRIBUTE_NAME.fullmatch(name):
+        raise QueryError(f"{name!r} is not a name of an attribute: letters, digits, '_' and '.', not a digit first")
+    if name in RESERVED_NAMES - {"text", "topic"}:
+        raise QueryError(f"{name!r} is an operator of the language and cannot name an attribute")
