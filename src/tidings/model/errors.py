@@ -22,13 +22,17 @@ class TidingsError(Exception):
 class QueryError(TidingsError):
     """A query that cannot be read, or that asks for nothing.
 
+    ``column`` counts characters from 1, where the text is known; ``culprit`` is the node of the tree that is to blame,
+    where the text is not.
+
     >>> str(QueryError("expected a word", column=7))
     'query, column 7: expected a word'
     """
 
-    def __init__(self, problem: str, column: int | None = None) -> None:
+    def __init__(self, problem: str, column: int | None = None, culprit: object = None) -> None:
         self.problem = problem
         self.column = column
+        self.culprit = culprit
         where = "query" if column is None else f"query, column {column}"
         super().__init__(f"{where}: {problem}")
 

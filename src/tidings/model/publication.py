@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -12,6 +12,7 @@ from tidings.model.errors import PublicationError
 from tidings.model.values import Value, utc
 
 MAX_TEXT_CHARS = 1_000_000
+MAX_NUMBER = sys.float_info.max
 FIELDS = ("id", "text", "ts", "lat", "lon", "topic")
 """The names that are fields of their own; every other name is an attribute."""
 
@@ -45,7 +46,7 @@ class Publication:
         self._check_place()
         for topic in self.topics:
             self._check_text("topic", topic)
-            if not all(topic.split("/")):
+            if "\0" in topic or not all(topic.split("/")):
                 raise self._error(f"its topic {topic!r} is not a path of non-empty steps like sports/soccer")
         kept = {name: self._checked(name, value) for name, value in self.attributes.items() if value is not None}
         object.__setattr__(self, "attributes", MappingProxyType(kept))
@@ -80,12 +81,12 @@ class Publication:
             self._check_text(name, value)
         elif isinstance(value, datetime):
             return utc(value)
-        elif isinstance(value, float) and not math.isfinite(value):
-            raise self._error(f"its attribute {name!r} is {value}, not a finite number; leave it out instead")
         elif not isinstance(value, int | float):
             raise self._error(
                 f"its {name!r} is a {type(value).__name__}; text, numbers, truth values, instants are taken"
             )
+        elif not abs(value) <= MAX_NUMBER:  # so that NaN fails too
+            raise self._error(f"its attribute {name!r} is not a finite number of float64's range; leave it out instead")
         return value
 
     def _check_text(self, name: str, text: object) -> None:

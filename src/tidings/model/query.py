@@ -6,18 +6,24 @@ language could not write. ``tidings.parse`` makes trees from text; ``tidings.to_
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from datetime import datetime
 
 from tidings.model.errors import QueryError
 from tidings.model.region import Region
+from tidings.model.values import utc
 
-BARE_WORD = r"""[^\s\x00-\x1f\x7f()\[\]{}"“”„:*~^<>=|\\!&+\-‐‑‒–—―−][^\s\x00-\x1f\x7f()\[\]{}"“”„:*~^<>=|\\]*"""
+_NEVER = r"""\s\x00-\x1f\x7f\ud800-\udfff()\[\]{}"“”„:*~^<>=|\\"""
+BARE_WORD = rf"[^{_NEVER}!&+\-‐‑‒–—―−][^{_NEVER}]*"
 """What a word may look like in a query without quotes (regular expression)."""
 
 ATTRIBUTE_NAME = r"[^\W\d][\w.]*"
 """What the name of an attribute may look like (regular expression)."""
+
+UNWRITABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+"""Characters that no query may have: control characters, and halves of surrogate pairs."""
 
 KEYWORDS = frozenset({"AND", "OR", "NOT"})
 RESERVED_NAMES = frozenset({"bounding_box", "has", "point_radius", "text", "topic"})
@@ -33,7 +39,11 @@ class Word:
     text: str
 
     def __post_init__(self) -> None:
-        if self.text in KEYWORDS or not _BARE_WORD.fullmatch(self.text):
+        if self.text in KEYWORDS:
+            raise QueryError(f'{self.text} needs something on each side; to look for the word, quote it: "{self.text}"')
+        if self.text.upper() in {"OR", "NOT"}:
+            raise QueryError(f"{self.text!r} is a stop word; write {self.text.upper()} to join, or quote it")
+        if not _BARE_WORD.fullmatch(self.text):
             raise QueryError(f'{self.text!r} is not one plain word; quote it: "{self.text}"')
 
 
@@ -45,6 +55,7 @@ class Phrase:
     slop: int = 0
 
     def __post_init__(self) -> None:
+        _check_writable(self.text)
         if not self.text.strip():
             raise QueryError('a phrase needs a word between its quotes, as in "white house"')
         if not 0 <= self.slop <= 100:
@@ -71,6 +82,7 @@ class Equals:
 
     def __post_init__(self) -> None:
         _check_name(self.name)
+        _check_writable(self.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +92,9 @@ class _Piece:
 
     def __post_init__(self) -> None:
         _check_name(self.name)
-        if not self.value or "*" in self.value:
-            raise QueryError(f"'*' stands only before or after a piece of text, as in name:Mc*, got {self.value!r}")
+        _check_writable(self.value)
+        if not self.value:
+            raise QueryError(f"a '*' needs text beside it, as in {self.name}:Mc*; has:{self.name} asks for any value")
 
 
 class StartsWith(_Piece):
@@ -119,6 +132,8 @@ class Range:
         _check_name(self.name)
         if self.low is None and self.high is None:
             raise QueryError(f"a range needs at least one bound; to ask whether it is there, write has:{self.name}")
+        for side in ("low", "high"):
+            object.__setattr__(self, side, _checked_bound(self.name, getattr(self, side)))
         if self.low is None or self.high is None:
             return
         if isinstance(self.low, datetime) != isinstance(self.high, datetime):
@@ -153,6 +168,7 @@ class Topic:
     path: tuple[str, ...]
 
     def __post_init__(self) -> None:
+        _check_writable("/".join(self.path))
         if not self.path or any(not step or "/" in step for step in self.path):
             raise QueryError(f"a topic is a path of non-empty steps like sports/soccer, got {'/'.join(self.path)!r}")
         if all(step == "*" for step in self.path):
@@ -201,6 +217,19 @@ def _flattened(kind: type[And] | type[Or], children: tuple[Query, ...]) -> tuple
     if len(flat) < 2:
         raise QueryError(f"{kind.__name__.upper()} joins at least two queries, got {len(flat)}")
     return tuple(flat)
+
+
+def _checked_bound(name: str, bound: Bound | None) -> Bound | None:
+    if isinstance(bound, datetime):
+        return utc(bound)
+    if bound is not None and not math.isfinite(bound):
+        raise QueryError(f"the bounds of {name} are finite numbers, got {bound}")
+    return bound
+
+
+def _check_writable(text: str) -> None:
+    if bad := UNWRITABLE.search(text):
+        raise QueryError(f"{bad[0]!r} is no character that a query can have; remove it")
 
 
 def _check_name(name: str) -> None:

@@ -61,7 +61,7 @@ def read_number(text: str) -> int | float | None:
     >>> read_number("3e5"), read_number("12"), read_number("007"), read_number("nan"), read_number("1e999")
     (300000.0, 12, None, None, None)
     """
-    if len(text) > 400 or not _NUMBER.fullmatch(text):
+    if len(text) > 300 or not _NUMBER.fullmatch(text):
         return None
     if text.lstrip("-").isdigit():
         return int(text)

@@ -1,0 +1,27 @@
+"""Query text ↔ query; its normal form; which query covers which; and what it means, by definition."""
+
+from tidings.language.atoms import FormPrefix, ResolvedAtom, Sequence, resolve
+from tidings.language.covering import covers
+from tidings.language.evaluation import Content, evaluate, evaluate_content, holds
+from tidings.language.explanation import Explanation, explain
+from tidings.language.normal import Conjunction, normal_form
+from tidings.language.parser import parse
+from tidings.language.printer import to_text
+
+__all__ = [
+    "Conjunction",
+    "Content",
+    "Explanation",
+    "FormPrefix",
+    "ResolvedAtom",
+    "Sequence",
+    "covers",
+    "evaluate",
+    "evaluate_content",
+    "explain",
+    "holds",
+    "normal_form",
+    "parse",
+    "resolve",
+    "to_text",
+]

@@ -1,0 +1,104 @@
+"""What does one condition of a query mean, once its words are analysed?
+
+An *atom* is a condition without AND, OR, NOT. Those on text are resolved by the analyser into a :class:`Sequence` or a
+:class:`FormPrefix`; the others mean what they say. An atom of nothing but stop words means nothing: it is left out
+of the query, as stop words are left out of posts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tidings.model.errors import QueryError
+from tidings.model.query import (
+    Atom,
+    Contains,
+    EndsWith,
+    Equals,
+    Phrase,
+    Prefix,
+    Present,
+    Range,
+    StartsWith,
+    Topic,
+    Within,
+    Word,
+)
+from tidings.terms import Analyser
+
+MIN_PREFIX_CHARS = 2
+NOTHING_LEFT = "nothing is left of it but stop words and signs, which are dropped from posts; add a telling word"
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """Words (stems) at relative positions; one word is a sequence of length 1.
+
+    With ``slop`` 0 they stand exactly so; with n > 0 in any order, within a window n longer than the sequence.
+    ``source`` is the atom as it was written; it does not count for equality.
+    """
+
+    words: tuple[str, ...]
+    offsets: tuple[int, ...] = (0,)
+    slop: int = 0
+    source: Atom | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def window(self) -> int:
+        """How far apart the first and the last word may stand."""
+        return self.offsets[-1] + self.slop
+
+
+@dataclass(frozen=True, slots=True)
+class FormPrefix:
+    """Any form that begins so (folded, not stemmed)."""
+
+    beginning: str
+    source: Atom | None = field(default=None, compare=False, repr=False)
+
+
+ResolvedAtom = Sequence | FormPrefix | Equals | StartsWith | EndsWith | Contains | Range | Present | Within | Topic
+
+
+def resolve(atom: Atom, analyser: Analyser) -> ResolvedAtom | None:
+    """What an atom means, or None if it is made of stop words alone.
+
+    >>> from tidings.model import Word
+    >>> resolve(Word("covid-19"), Analyser())
+    Sequence(words=('covid', '19'), offsets=(0, 1), slop=0)
+    """
+    match atom:
+        case Word(text):
+            return _sequence(text, 0, atom, analyser)
+        case Phrase(text, slop):
+            return _sequence(text, slop, atom, analyser)
+        case Prefix(text):
+            return _form_prefix(text, atom, analyser)
+        case _:
+            return atom
+
+
+def _sequence(text: str, slop: int, source: Atom, analyser: Analyser) -> Sequence | None:
+    tokens = analyser.tokens(text)
+    kept = [(token.word, token.position) for token in tokens if token.word is not None]
+    if kept:
+        first = kept[0][1]
+        words = tuple(word for word, _ in kept)
+        slop = slop if len(words) > 1 else 0
+        return Sequence(words, tuple(position - first for _, position in kept), slop, source)
+    if "@" in text and not tokens:
+        raise QueryError(
+            f"{text!r}: @names are dropped from posts before they are matched; ask for words", None, source
+        )
+    return None
+
+
+def _form_prefix(text: str, source: Atom, analyser: Analyser) -> FormPrefix:
+    forms = [token.form for token in analyser.tokens(text)]
+    if len(forms) != 1:
+        raise QueryError(
+            f"'{text}*' is not the beginning of one word: before '*' stand only letters and digits", None, source
+        )
+    if len(forms[0]) < MIN_PREFIX_CHARS:
+        raise QueryError(f"'{text}*' is too short: at least {MIN_PREFIX_CHARS} letters before '*'", None, source)
+    return FormPrefix(forms[0], source)

@@ -1,0 +1,141 @@
+"""Does this publication answer this query? The reference semantics: plain, slow, what every index must equal.
+
+:func:`evaluate` walks the tree as it was written; nothing of it passes through the normal form.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime
+
+from tidings.language.atoms import NOTHING_LEFT, FormPrefix, ResolvedAtom, Sequence, resolve
+from tidings.model.errors import QueryError
+from tidings.model.publication import Publication
+from tidings.model.query import (
+    And,
+    Contains,
+    EndsWith,
+    Equals,
+    Not,
+    Or,
+    Present,
+    Query,
+    Range,
+    StartsWith,
+    Topic,
+    Within,
+)
+from tidings.model.values import Value, equality_texts, value_text
+from tidings.terms import Analyser, Token
+
+_ENGLISH = Analyser()
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A publication with its text analysed: what queries are evaluated on."""
+
+    publication: Publication
+    tokens: tuple[Token, ...]
+
+    @classmethod
+    def of(cls, publication: Publication, analyser: Analyser) -> Content:
+        return cls(publication, tuple(analyser.tokens(publication.text)))
+
+
+def evaluate(query: Query, publication: Publication, analyser: Analyser = _ENGLISH) -> bool:
+    """Whether the publication answers the query.
+
+    >>> from tidings.language import parse
+    >>> evaluate(parse('"white house" -drill'), Publication("p1", "The White House says"))
+    True
+    """
+    return evaluate_content(query, Content.of(publication, analyser), analyser)
+
+
+def evaluate_content(query: Query, content: Content, analyser: Analyser) -> bool:
+    """As :func:`evaluate`, on a publication that was analysed before."""
+    answer = _answer(query, content, analyser)
+    if answer is None:
+        raise QueryError(NOTHING_LEFT)
+    return answer
+
+
+def _answer(query: Query, content: Content, analyser: Analyser) -> bool | None:
+    """True, False, or None for a part that means nothing and so is left out."""
+    if isinstance(query, Not):
+        answer = _answer(query.child, content, analyser)
+        return None if answer is None else not answer
+    if isinstance(query, And | Or):
+        answers = [_answer(child, content, analyser) for child in query.children]
+        known = [answer for answer in answers if answer is not None]
+        if not known:
+            return None
+        return all(known) if isinstance(query, And) else any(known)
+    atom = resolve(query, analyser)
+    return None if atom is None else holds(atom, content)
+
+
+def holds(atom: ResolvedAtom, content: Content) -> bool:
+    """Whether one condition holds."""
+    match atom:
+        case Sequence():
+            return _has_sequence(atom, content.tokens)
+        case FormPrefix(beginning):
+            return any(t.word is not None and t.form.startswith(beginning) for t in content.tokens)
+        case Within(region):
+            lon, lat = content.publication.lon, content.publication.lat
+            return lon is not None and lat is not None and region.contains(lon, lat)
+        case Topic(path):
+            return any(_is_below(topic.split("/"), path) for topic in content.publication.topics)
+        case _:
+            value = content.publication.value(atom.name)
+            return value is not None and _value_holds(atom, value)
+
+
+def _has_sequence(sequence: Sequence, tokens: tuple[Token, ...]) -> bool:
+    if sequence.slop == 0:
+        at = {(token.word, token.position) for token in tokens}
+        starts = [token.position for token in tokens if token.word == sequence.words[0]]
+        pairs = tuple(zip(sequence.words, sequence.offsets, strict=True))
+        return any(all((word, start + offset) in at for word, offset in pairs) for start in starts)
+    needed = Counter(sequence.words)
+    places = [token for token in tokens if token.word in needed]
+    windows = (Counter(t.word for t in places if 0 <= t.position - p.position <= sequence.window) for p in places)
+    return any(needed <= window for window in windows)
+
+
+def _is_below(topic: list[str], path: tuple[str, ...]) -> bool:
+    return len(topic) >= len(path) and all(step in ("*", own) for step, own in zip(path, topic, strict=False))
+
+
+def _value_holds(atom: Equals | StartsWith | EndsWith | Contains | Range | Present, value: Value) -> bool:
+    match atom:
+        case Present():
+            return True
+        case Equals(_, literal):
+            return value_text(value) in equality_texts(literal)
+        case Range():
+            return in_range(atom, value)
+    if not isinstance(value, str):
+        return False
+    match atom:
+        case StartsWith(_, piece):
+            return value.startswith(piece)
+        case EndsWith(_, piece):
+            return value.endswith(piece)
+        case Contains(_, piece):
+            return piece in value
+
+
+def in_range(asked: Range, value: Value) -> bool:
+    """Whether a value lies in a range: numbers in ranges of numbers (as float64), instants in ranges of instants."""
+    bounds = [bound for bound in (asked.low, asked.high) if bound is not None]
+    if isinstance(value, str | bool) or isinstance(value, datetime) != isinstance(bounds[0], datetime):
+        return False
+    place = value if isinstance(value, datetime) else float(value)
+    # All of one kind, as checked above.
+    above = asked.low is None or place > asked.low or (asked.low_included and place == asked.low)  # type: ignore[operator]
+    below = asked.high is None or place < asked.high or (asked.high_included and place == asked.high)  # type: ignore[operator]
+    return above and below

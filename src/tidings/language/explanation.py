@@ -1,0 +1,87 @@
+"""Why did it match, or why not?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tidings.language.atoms import FormPrefix, ResolvedAtom, Sequence
+from tidings.language.evaluation import Content, holds
+from tidings.language.normal import Conjunction, normal_form
+from tidings.language.printer import to_text
+from tidings.model.publication import Publication
+from tidings.model.query import Query, Topic, Within
+from tidings.model.values import value_text
+from tidings.terms import Analyser
+
+_ENGLISH = Analyser()
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """``matched``, and the reasons: all conditions of the alternative that held, or what each alternative failed on."""
+
+    matched: bool
+    reasons: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return ("matched: " if self.matched else "no match: ") + "; ".join(self.reasons)
+
+
+def explain(query: Query, publication: Publication, analyser: Analyser = _ENGLISH) -> Explanation:
+    """What matched, or the first thing that failed in each alternative.
+
+    >>> from tidings.language import parse
+    >>> print(explain(parse("(fire OR smoke) -drill"), Publication("p1", "Smoke over the harbour")))
+    matched: smoke: "smoke"; no drill
+    >>> print(explain(parse("fire volume:>10"), Publication("p1", "Fire!", attributes={"volume": 3})))
+    no match: volume:>10: volume is 3
+    """
+    content = Content.of(publication, analyser)
+    failures = []
+    for conjunction in normal_form(query, analyser):
+        failure = _first_failure(conjunction, content)
+        if failure is None:
+            return Explanation(True, _successes(conjunction, content))
+        failures.append(failure)
+    return Explanation(False, tuple(dict.fromkeys(failures)))
+
+
+def _first_failure(conjunction: Conjunction, content: Content) -> str | None:
+    for atom in conjunction.required:
+        if not holds(atom, content):
+            return f"{_written(atom)}: {_seen(atom, content) or 'not found'}"
+    for atom in conjunction.forbidden:
+        if holds(atom, content):
+            return f"-{_written(atom)}: {_seen(atom, content)}"
+    return None
+
+
+def _successes(conjunction: Conjunction, content: Content) -> tuple[str, ...]:
+    found = [f"{_written(atom)}: {_seen(atom, content)}" for atom in conjunction.required]
+    return tuple(found + [f"no {_written(atom)}" for atom in conjunction.forbidden])
+
+
+def _written(atom: ResolvedAtom) -> str:
+    """The atom as its author wrote it."""
+    if isinstance(atom, Sequence | FormPrefix):
+        return to_text(atom.source) if atom.source is not None else repr(atom)
+    return to_text(atom)
+
+
+def _seen(atom: ResolvedAtom, content: Content) -> str:
+    """What the publication has to say to an atom."""
+    publication = content.publication
+    match atom:
+        case Sequence(words):
+            forms = [token.form for token in content.tokens if token.word in words]
+            return ", ".join(f'"{form}"' for form in dict.fromkeys(forms))
+        case FormPrefix(beginning):
+            forms = [token.form for token in content.tokens if token.form.startswith(beginning)]
+            return ", ".join(f'"{form}"' for form in dict.fromkeys(forms))
+        case Within():
+            return "no place" if publication.lon is None else f"it is at {publication.lon:g} {publication.lat:g}"
+        case Topic():
+            return f"its topic is {', '.join(publication.topics)}" if publication.topics else "no topic"
+        case _:
+            value = publication.value(atom.name)
+            return f"no {atom.name}" if value is None else f"{atom.name} is {value_text(value)}"

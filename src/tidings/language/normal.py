@@ -1,0 +1,139 @@
+"""Which few conjunctions is a query? Its disjunctive normal form, bounded in size.
+
+Each conjunction is a set of atoms that must hold and a set that must not. Every index works on these; the size is
+computed before the form is, so that a query whose form explodes is refused in microseconds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from tidings.language.atoms import NOTHING_LEFT, ResolvedAtom, resolve
+from tidings.model.errors import QueryError
+from tidings.model.query import And, Not, Or, Query
+from tidings.terms import Analyser
+
+MAX_TERMS = 1_024
+MAX_DEPTH = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Conjunction:
+    """Atoms that must all hold, and atoms none of which may; each once, in order of appearance."""
+
+    required: tuple[ResolvedAtom, ...]
+    forbidden: tuple[ResolvedAtom, ...] = ()
+
+
+def normal_form(query: Query, analyser: Analyser) -> tuple[Conjunction, ...]:
+    """The disjunctive normal form: at least one conjunction, none without something required.
+
+    Refuses with :class:`QueryError`: more than 1,024 atoms after expansion, nesting deeper than 64, nothing but stop
+    words, an alternative with nothing positive, a query that no publication can answer.
+
+    >>> from tidings.language import parse
+    >>> for c in normal_form(parse("(fire OR smoke) -drill"), Analyser()):
+    ...     print([a.words for a in c.required], [a.words for a in c.forbidden])
+    [('fire',)] [('drill',)]
+    [('smoke',)] [('drill',)]
+    """
+    _check_depth(query)
+    _, size = _size(query, positive=True)
+    if size > MAX_TERMS:
+        written = f"{size:,}" if size < 10**12 else "far too many"
+        raise QueryError(
+            f"it expands to {written} conditions; at most {MAX_TERMS:,} are taken: "
+            "use fewer ORs inside ANDs, or split it into several subscriptions"
+        )
+    expanded = _expand(query, True, analyser)
+    if expanded is None:
+        raise QueryError(NOTHING_LEFT)
+    possible = tuple(c for c in dict.fromkeys(expanded) if not set(c.required) & set(c.forbidden))
+    if not possible:
+        raise QueryError("no publication can answer it: it requires and excludes the same thing")
+    for conjunction in possible:
+        if not conjunction.required:
+            raise QueryError(
+                "an alternative only excludes; add something that it must have, as in: fire -drill",
+                culprit=_source(conjunction.forbidden[0]),
+            )
+    return _without_absorbed(possible)
+
+
+def _check_depth(query: Query) -> None:
+    level: list[Query] = [query]
+    for _ in range(MAX_DEPTH):
+        level = [child for node in level for child in _children(node)]
+        if not level:
+            return
+    raise QueryError(f"it is nested deeper than {MAX_DEPTH} levels", culprit=level[0])
+
+
+def _children(query: Query) -> tuple[Query, ...]:
+    if isinstance(query, And | Or):
+        return query.children
+    return (query.child,) if isinstance(query, Not) else ()
+
+
+def _joins_all(query: And | Or, positive: bool) -> bool:
+    """Whether the children are multiplied out: AND, and (by De Morgan) OR under a negation."""
+    return isinstance(query, And) == positive
+
+
+def _size(query: Query, positive: bool) -> tuple[int, int]:
+    """How many conjunctions and how many atoms in all the expansion will have."""
+    if isinstance(query, Not):
+        return _size(query.child, not positive)
+    if not isinstance(query, And | Or):
+        return 1, 1
+    sizes = [_size(child, positive) for child in query.children]
+    if not _joins_all(query, positive):
+        return sum(count for count, _ in sizes), sum(atoms for _, atoms in sizes)
+    count = prod(count for count, _ in sizes)
+    return count, sum(atoms * (count // own) for own, atoms in sizes)
+
+
+def _expand(query: Query, positive: bool, analyser: Analyser) -> list[Conjunction] | None:
+    """The conjunctions of a query or of its negation; None for one that means nothing."""
+    if isinstance(query, Not):
+        return _expand(query.child, not positive, analyser)
+    if not isinstance(query, And | Or):
+        atom = resolve(query, analyser)
+        if atom is None:
+            return None
+        return [Conjunction((atom,))] if positive else [Conjunction((), (atom,))]
+    expanded = [_expand(child, positive, analyser) for child in query.children]
+    meaningful = [conjunctions for conjunctions in expanded if conjunctions is not None]
+    if not meaningful:
+        return None
+    if not _joins_all(query, positive):
+        return [conjunction for conjunctions in meaningful for conjunction in conjunctions]
+    product = meaningful[0]
+    for conjunctions in meaningful[1:]:
+        product = [_joined(left, right) for left in product for right in conjunctions]
+    return product
+
+
+def _joined(left: Conjunction, right: Conjunction) -> Conjunction:
+    required = tuple(dict.fromkeys(left.required + right.required))
+    return Conjunction(required, tuple(dict.fromkeys(left.forbidden + right.forbidden)))
+
+
+def _without_absorbed(conjunctions: tuple[Conjunction, ...]) -> tuple[Conjunction, ...]:
+    """Drop what asks for more than another alternative does: ``fire OR (fire smoke)`` is ``fire``."""
+    sets = [(frozenset(c.required), frozenset(c.forbidden)) for c in conjunctions]
+    kept = []
+    for i, (required, forbidden) in enumerate(sets):
+        if not any(
+            (r <= required and f <= forbidden) and ((r, f) != (required, forbidden) or j < i)
+            for j, (r, f) in enumerate(sets)
+            if j != i
+        ):
+            kept.append(conjunctions[i])
+    return tuple(kept)
+
+
+def _source(atom: ResolvedAtom) -> object:
+    """The node of the tree that an atom came from."""
+    return getattr(atom, "source", None) or atom

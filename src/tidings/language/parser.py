@@ -1,0 +1,81 @@
+"""What does this text ask for? Query text to a tree, or an error that names the column."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import resources
+from typing import Literal, cast
+
+from lark import Lark
+from lark.exceptions import UnexpectedInput, VisitError
+
+from tidings.language.builder import PadresBuilder, Part, QueryBuilder
+from tidings.language.complaints import complaint
+from tidings.language.normal import normal_form
+from tidings.model.errors import QueryError
+from tidings.model.query import ATTRIBUTE_NAME, BARE_WORD, UNWRITABLE, Query
+from tidings.terms import Analyser
+
+MAX_QUERY_CHARS = 8_192
+
+_ENGLISH = Analyser()
+
+
+def parse(text: str, *, syntax: Literal["tidings", "padres"] = "tidings", analyser: Analyser = _ENGLISH) -> Query:
+    """The query that ``text`` writes; raises :class:`QueryError` with the column where it makes no sense.
+
+    ``analyser`` is the one that posts pass: a query of nothing but its stop words is refused.
+
+    >>> parse("fire OR smoke")
+    Or(children=(Word(text='fire'), Word(text='smoke')))
+    >>> parse("volume:>abc")
+    Traceback (most recent call last):
+    tidings.model.errors.QueryError: query, column 9: expected a number or a date after '>', got 'abc'
+    """
+    _check_characters(text)
+    if syntax not in ("tidings", "padres"):
+        raise ValueError(f"syntax is 'tidings' or 'padres', got {syntax!r}")
+    try:
+        part = cast(Part, _parser(syntax).parse(text))
+    except VisitError as error:
+        raise error.orig_exc from None
+    except UnexpectedInput as error:
+        raise complaint(error, text, syntax) from None
+    try:
+        normal_form(part.query, analyser)
+    except QueryError as error:
+        raise QueryError(error.problem, _column_of(error, part)) from None
+    return part.query
+
+
+def _column_of(error: QueryError, whole: Part) -> int:
+    """Where the culprit that the normal form names stands in the text."""
+    return next((part.column for part in whole.walk() if part.query is error.culprit), whole.column)
+
+
+def _check_characters(text: str) -> None:
+    if not isinstance(text, str):
+        raise QueryError(f"a query is text, got {type(text).__name__}")
+    if len(text) > MAX_QUERY_CHARS:
+        raise QueryError(
+            f"{len(text):,} characters are too long for one query; at most {MAX_QUERY_CHARS:,} are taken: "
+            "split it into several subscriptions",
+            MAX_QUERY_CHARS + 1,
+        )
+    if bad := UNWRITABLE.search(text):
+        kind = "half of a surrogate pair" if bad[0] >= "\ud800" else "a control character"
+        raise QueryError(f"{bad[0]!r} is {kind}, which no query can have; remove it", bad.start() + 1)
+    if not text.strip():
+        raise QueryError("the query is empty; write what to look for, as in: fire OR smoke", 1)
+
+
+@cache
+def _parser(syntax: str) -> Lark:
+    if syntax == "padres":
+        return Lark(_grammar("padres.lark"), parser="lalr", transformer=PadresBuilder())
+    grammar = _grammar("query.lark").replace("WORD_TEXT", BARE_WORD.replace("/", r"\/"))
+    return Lark(grammar.replace("NAME_TEXT", ATTRIBUTE_NAME), parser="lalr", transformer=QueryBuilder())
+
+
+def _grammar(name: str) -> str:
+    return resources.files("tidings.language").joinpath(name).read_text(encoding="utf-8")

@@ -1,0 +1,113 @@
+"""How is a query written? A tree back to text, such that reading it gives the same tree."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+
+from tidings.model.query import (
+    And,
+    Atom,
+    Bound,
+    Contains,
+    EndsWith,
+    Equals,
+    Not,
+    Or,
+    Phrase,
+    Prefix,
+    Present,
+    Query,
+    Range,
+    StartsWith,
+    Topic,
+    Within,
+    Word,
+)
+from tidings.model.region import Rectangle, Region
+from tidings.model.values import instant_text, number_text
+
+_BARE_VALUE = re.compile(r"""(?!OR$|TO$)[^\s\x00-\x1f()\[\]{}"“”„*=!~<>≤≥≠/][^\s\x00-\x1f()\[\]{}"“”„*]*""")
+_BARE_PATH = re.compile(r"""(?!OR$)[^\s\x00-\x1f()\[\]{}"“”„]+""")
+
+
+def to_text(query: Query) -> str:
+    """The text of a query in tidings' language; ``parse(to_text(query)) == query``.
+
+    >>> from tidings.language import parse
+    >>> to_text(parse("symbol:(YHOO OR GOOG) NOT volume:<=3e5"))
+    '(symbol:YHOO OR symbol:GOOG) -volume:<=300000'
+    """
+    match query:
+        case Or(children):
+            return " OR ".join(to_text(child) for child in children)
+        case And(children):
+            return " ".join(_enclosed(child, Or) for child in children)
+        case Not(child):
+            return f"-{_enclosed(child, Or, And, Not)}"
+        case _:
+            return _atom_text(query)
+
+
+def _enclosed(query: Query, *loose: type) -> str:
+    text = to_text(query)
+    return f"({text})" if isinstance(query, loose) else text
+
+
+def _atom_text(atom: Atom) -> str:
+    match atom:
+        case Word(text):
+            return text
+        case Prefix(text):
+            return f"{text}*"
+        case Phrase(text, slop):
+            return _quoted(text) + (f"~{slop}" if slop else "")
+        case Equals(name, value):
+            return f"{name}:{_value_text(value, bare=_BARE_VALUE)}"
+        case StartsWith(name, value):
+            return f"{name}:{_value_text(value)}*"
+        case EndsWith(name, value):
+            return f"{name}:*{_value_text(value)}"
+        case Contains(name, value):
+            return f"{name}:*{_value_text(value)}*"
+        case Range():
+            return f"{atom.name}:{_range_text(atom)}"
+        case Present(name):
+            return f"has:{name}"
+        case Within(region):
+            return _region_text(region)
+        case Topic(path):
+            return f"topic:{_value_text('/'.join(path), bare=_BARE_PATH)}"
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _value_text(value: str, bare: re.Pattern[str] = _BARE_VALUE) -> str:
+    return value if bare.fullmatch(value) and ".." not in value else _quoted(value)
+
+
+def _range_text(asked: Range) -> str:
+    if asked.high is None:
+        return f">{'=' if asked.low_included else ''}{_bound_text(asked.low)}"
+    if asked.low is None:
+        return f"<{'=' if asked.high_included else ''}{_bound_text(asked.high)}"
+    opening, closing = "[" if asked.low_included else "{", "]" if asked.high_included else "}"
+    return f"{opening}{_bound_text(asked.low)} TO {_bound_text(asked.high)}{closing}"
+
+
+def _bound_text(bound: Bound | None) -> str:
+    if bound is None:
+        return "*"
+    return instant_text(bound) if isinstance(bound, datetime) else number_text(bound)
+
+
+def _region_text(region: Region) -> str:
+    if isinstance(region, Rectangle):
+        corners = (region.west, region.south, region.east, region.north)
+        return f"bounding_box:[{' '.join(map(number_text, corners))}]"
+    km = region.radius_m / 1000
+    radius = f"{number_text(km)}km" if km * 1000 == region.radius_m else f"{number_text(region.radius_m)}m"
+    return f"point_radius:[{number_text(region.lon)} {number_text(region.lat)} {radius}]"

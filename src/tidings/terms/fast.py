@@ -1,0 +1,162 @@
+"""Which words do these million texts have? The fast analyser: one compiled pass over an Arrow column.
+
+The bytes of a text are cut into chunks; a chunk that was seen before is looked up by its raw bytes, one that was not
+goes once through the exact analyser and is remembered. So the answer is the exact analyser's, at a multiple of its
+speed (``tidings bench analysis``).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tidings.terms import kernels
+from tidings.terms.analyser import Analyser
+from tidings.terms.vocabulary import TermSets, Vocabulary
+
+MAX_CHUNKS = 4_000_000
+_BLOCK_BYTES = 1 << 18
+"""How much text passes all loops before more is read: its chunks stay in the processor's cache."""
+
+ByteArray = npt.NDArray[np.uint8]
+IntArray = npt.NDArray[np.int64]
+IdArray = npt.NDArray[np.int32]
+
+
+class ChunkTable:
+    """Raw chunks of text, each with a dense entry number: found again by hash, and by nothing but its own bytes."""
+
+    def __init__(self, room: int = 1 << 16) -> None:
+        self.count = 0
+        self._slots = np.zeros(2 * room, dtype=np.uint64)
+        self._starts = np.zeros(room + 1, dtype=np.int64)
+        self._arena = np.empty(12 * room, dtype=np.uint8)
+
+    def entries(self, data: ByteArray, begins: IntArray, lengths: IdArray, hashes: npt.NDArray[np.uint64]) -> IdArray:
+        """The entry number of each chunk; those never seen before are added."""
+        self._make_room(len(hashes), int(lengths.sum()))
+        entries = np.empty(len(hashes), dtype=np.int32)
+        scratch = np.empty(len(hashes), dtype=np.int64)
+        known, self.count = self.count, kernels.look_up(hashes, self._slots, entries, self.count, scratch)
+        kernels.remember(data, begins, lengths, scratch[: self.count - known], known, self._starts, self._arena)
+        found = kernels.compare(data, begins, lengths, entries, self._starts, self._arena, scratch)
+        if found:  # chunks that share their hash with another: each is an entry of its own that is never found again
+            strangers = scratch[:found]
+            self._make_room(found, int(lengths[strangers].sum()))
+            kernels.remember(data, begins, lengths, strangers, self.count, self._starts, self._arena)
+            entries[strangers] = np.arange(self.count, self.count + found)
+            self.count += found
+        return entries
+
+    def raw(self, entry: int) -> bytes:
+        return self._arena[self._starts[entry] : self._starts[entry + 1]].tobytes()
+
+    def _make_room(self, chunks: int, size_bytes: int) -> None:
+        """Let that many more chunks of that size in all fit, at least doubling what must grow."""
+        room = len(self._starts) - 1
+        if self.count + chunks > room:
+            room = max(2 * room, 1 << (self.count + chunks).bit_length())
+            self._starts = np.resize(self._starts, room + 1)
+            self._slots = np.zeros(2 * room, dtype=np.uint64)
+            kernels.fill_slots(self._slots, self._starts, self._arena, self.count)
+        needed = int(self._starts[self.count]) + size_bytes
+        if needed > len(self._arena):
+            self._arena = np.resize(self._arena, max(2 * len(self._arena), needed))
+
+
+class FastAnalyser:
+    """Analyses Arrow columns of text. Not safe to share between threads; it remembers chunks between calls.
+
+    ``grow=True`` gives every new word an id; ``grow=False`` leaves out words that ``vocabulary`` does not have, for
+    matching against a fixed set. At most ``max_chunks`` distinct chunks are remembered (about 40 bytes each); when they
+    are more, it forgets them all and starts anew.
+
+    >>> fast = FastAnalyser()
+    >>> sets = fast.analyse(pa.array(["Fire, fire!", None, "No smoke without fires"]))
+    >>> [[fast.vocabulary[i] for i in sets.row(r)] for r in range(len(sets))]
+    [['fire'], [], ['smoke', 'fire']]
+    """
+
+    def __init__(
+        self,
+        analyser: Analyser | None = None,
+        vocabulary: Vocabulary | None = None,
+        *,
+        grow: bool = True,
+        max_chunks: int = MAX_CHUNKS,
+    ) -> None:
+        self.analyser = analyser or Analyser()
+        self.vocabulary = Vocabulary() if vocabulary is None else vocabulary
+        self._grow = grow
+        self._max_chunks = max_chunks
+        self._classes = kernels.byte_classes()
+        self._forget()
+
+    def analyse(self, texts: pa.Array | pa.ChunkedArray) -> TermSets:
+        """The set of words of each text; a null has none. Cost: about 2 µs for a post of 250 characters."""
+        data, bounds = _column(texts)
+        if self._table.count > self._max_chunks:
+            self._forget()
+        entries, chunk_offsets = self._entries(data, bounds)
+        self._resolve()
+        ids = np.empty(int(np.diff(self._first_word)[entries].sum()), dtype=np.int32)
+        offsets = np.zeros(len(bounds), dtype=np.int64)
+        stamps = np.full(len(self.vocabulary), -1, dtype=np.int64)
+        count = kernels.term_sets(entries, chunk_offsets, self._first_word, self._word_ids, stamps, ids, offsets)
+        return TermSets(offsets, ids[:count].copy())
+
+    def _forget(self) -> None:
+        self._table = ChunkTable()
+        self._first_word: IntArray = np.zeros(1, dtype=np.int64)
+        self._word_ids: IdArray = np.empty(0, dtype=np.int32)
+
+    def _entries(self, data: ByteArray, bounds: IntArray) -> tuple[IdArray, IntArray]:
+        """The chunks of all rows, by entry number, and where each row's begin; block by block."""
+        chunk_offsets = np.zeros(len(bounds), dtype=np.int64)
+        blocks = [np.empty(0, dtype=np.int32)]
+        row = 0
+        while row < len(bounds) - 1:
+            stop = max(row + 1, int(np.searchsorted(bounds, bounds[row] + _BLOCK_BYTES, side="right")) - 1)
+            room = int(bounds[stop] - bounds[row] + stop - row) // 2 + 1
+            hashes, begins = np.empty(room, dtype=np.uint64), np.empty(room, dtype=np.int64)
+            lengths = np.empty(room, dtype=np.int32)
+            rows = slice(row, stop + 1)
+            n = kernels.cut(data, bounds[rows], self._classes, hashes, begins, lengths, chunk_offsets[rows])
+            blocks.append(self._table.entries(data, begins[:n], lengths[:n], hashes[:n]))
+            row = stop
+        return np.concatenate(blocks), chunk_offsets
+
+    def _resolve(self) -> None:
+        """Send the chunks that are new through the exact analyser."""
+        news = range(len(self._first_word) - 1, self._table.count)
+        added: list[int] = []
+        ends = []
+        for entry in news:
+            raw = self._table.raw(entry).decode("utf-8", "replace")
+            added.extend(self._word_id(word) for _, word in self.analyser.chunk_tokens(raw))
+            ends.append(len(self._word_ids) + len(added))
+        self._first_word = np.concatenate([self._first_word, np.array(ends, dtype=np.int64)])
+        self._word_ids = np.concatenate([self._word_ids, np.array(added, dtype=np.int32)])
+
+    def _word_id(self, word: str | None) -> int:
+        if word is None:
+            return -1
+        return self.vocabulary.add(word) if self._grow else self.vocabulary.find(word)
+
+
+def _column(texts: pa.Array | pa.ChunkedArray) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+    """The bytes of a text column and int64[rows + 1] bounds of its rows; nulls are empty rows."""
+    if isinstance(texts, pa.ChunkedArray):
+        texts = texts.combine_chunks()
+    if not (pa.types.is_string(texts.type) or pa.types.is_large_string(texts.type)):
+        texts = texts.cast(pa.large_string())
+    if texts.null_count:
+        texts = texts.fill_null("")
+    width = np.int64 if pa.types.is_large_string(texts.type) else np.int32
+    _, offset_buffer, data_buffer = texts.buffers()
+    if offset_buffer is None or len(texts) == 0:
+        return np.zeros(1, dtype=np.uint8), np.zeros(len(texts) + 1, dtype=np.int64)
+    bounds = np.frombuffer(offset_buffer, dtype=width)[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
+    data = np.frombuffer(data_buffer, dtype=np.uint8) if data_buffer else np.zeros(1, dtype=np.uint8)
+    return data, bounds

@@ -1,0 +1,115 @@
+"""Which number stands for a term, and how often does the term occur?
+
+Terms are text at the edge and dense int32 ids inside. How many publications have a term (its document frequency) says
+which term of a conjunction is the rarest, and so its best guard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+IntArray = npt.NDArray[np.int64]
+IdArray = npt.NDArray[np.int32]
+
+
+class Vocabulary:
+    """A growing two-way table of terms; ids are given in order of arrival and never change.
+
+    >>> vocabulary = Vocabulary(["fire", "smoke"])
+    >>> vocabulary.add("drill"), vocabulary.find("smoke"), vocabulary.find("rain"), vocabulary[0]
+    (2, 1, -1, 'fire')
+    """
+
+    def __init__(self, terms: Iterable[str] = ()) -> None:
+        self._ids: dict[str, int] = {}
+        self._terms: list[str] = []
+        for term in terms:
+            self.add(term)
+
+    def add(self, term: str) -> int:
+        """The id of a term, which is given one if it has none."""
+        known = self._ids.setdefault(term, len(self._terms))
+        if known == len(self._terms):
+            self._terms.append(term)
+        return known
+
+    def find(self, term: str) -> int:
+        """The id of a term, or -1."""
+        return self._ids.get(term, -1)
+
+    def __getitem__(self, term_id: int) -> str:
+        return self._terms[term_id]
+
+    def __len__(self) -> int:
+        return len(self._terms)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._terms)
+
+    def __contains__(self, term: object) -> bool:
+        return term in self._ids
+
+
+@dataclass(frozen=True, slots=True)
+class TermSets:
+    """The sets of terms of a batch of publications, as flat arrays.
+
+    Row i has ``ids[offsets[i]:offsets[i + 1]]``, each term once, in order of appearance. Shapes: offsets int64
+    (rows + 1), ids int32.
+    """
+
+    offsets: IntArray
+    ids: IdArray
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def row(self, i: int) -> IdArray:
+        return self.ids[self.offsets[i] : self.offsets[i + 1]]
+
+
+class Statistics:
+    """How many publications were seen, and how many of them had each term.
+
+    >>> statistics = Statistics()
+    >>> statistics.update(TermSets(np.array([0, 2, 3]), np.array([0, 1, 1], dtype=np.int32)))
+    >>> statistics.publications, statistics.frequency(1), statistics.frequency(7)
+    (2, 2, 0)
+    """
+
+    def __init__(self) -> None:
+        self.publications = 0
+        self._counts: IntArray = np.zeros(0, dtype=np.int64)
+
+    @property
+    def frequencies(self) -> IntArray:
+        """By term id; a term beyond the end was never seen."""
+        return self._counts
+
+    def frequency(self, term_id: int) -> int:
+        return int(self._counts[term_id]) if 0 <= term_id < len(self._counts) else 0
+
+    def update(self, sets: TermSets) -> None:
+        """Count a batch of publications."""
+        self._count(len(sets), np.bincount(sets.ids))
+
+    def merge(self, other: Statistics) -> None:
+        """Add what was counted elsewhere over the same vocabulary."""
+        self._count(other.publications, other._counts)
+
+    def decay(self, factor: float) -> None:
+        """Let the past weigh less: multiply all counts by ``factor`` (0 to 1), so that drift shows sooner."""
+        if not 0 <= factor <= 1:
+            raise ValueError(f"a decay factor is between 0 and 1, got {factor}")
+        self.publications = int(self.publications * factor)
+        self._counts = (self._counts * factor).astype(np.int64)
+
+    def _count(self, publications: int, counts: npt.NDArray[np.signedinteger]) -> None:
+        self.publications += publications
+        if len(counts) > len(self._counts):
+            self._counts = np.pad(self._counts, (0, len(counts) - len(self._counts)))
+        self._counts[: len(counts)] += counts

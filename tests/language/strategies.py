@@ -1,0 +1,174 @@
+"""Random queries and publications for the property tests."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from hypothesis import strategies as st
+
+from tidings.language import normal_form
+from tidings.model import (
+    And,
+    Circle,
+    Contains,
+    EndsWith,
+    Equals,
+    Not,
+    Or,
+    Phrase,
+    Prefix,
+    Present,
+    Publication,
+    Query,
+    QueryError,
+    Range,
+    Rectangle,
+    StartsWith,
+    Topic,
+    Within,
+    Word,
+)
+from tidings.model.query import ATTRIBUTE_NAME, BARE_WORD, RESERVED_NAMES
+from tidings.terms import Analyser
+
+ANALYSER = Analyser()
+
+
+def is_askable(query: Query) -> bool:
+    """Whether the language would take it: something positive, no contradiction, not too large."""
+    try:
+        normal_form(query, ANALYSER)
+    except QueryError:
+        return False
+    return True
+
+
+def trees(atoms: st.SearchStrategy[Query], leaves: int = 8) -> st.SearchStrategy[Query]:
+    def joined(children: st.SearchStrategy[Query]) -> st.SearchStrategy[Query]:
+        several = st.lists(children, min_size=2, max_size=4).map(tuple)
+        return st.one_of(several.map(And), several.map(Or), children.map(Not))
+
+    return st.recursive(atoms, joined, max_leaves=leaves).filter(is_askable)
+
+
+# Anything that can be written: for round trips.
+_text = st.text(st.characters(exclude_categories=("Cc", "Cs")), min_size=1, max_size=12)
+_names = st.from_regex(ATTRIBUTE_NAME, fullmatch=True).filter(lambda n: n not in RESERVED_NAMES)
+_words = st.from_regex(BARE_WORD, fullmatch=True).filter(lambda w: w.upper() not in ("AND", "OR", "NOT"))
+_numbers = st.floats(allow_nan=False, allow_infinity=False)
+_instants = st.datetimes(timezones=st.just(UTC))
+
+
+@st.composite
+def _ranges(draw: st.DrawFn) -> Range:
+    bounds: list[float] | list[datetime] = sorted(draw(st.lists(st.one_of(_numbers), min_size=2, max_size=2)))
+    if draw(st.booleans()):
+        bounds = sorted(draw(st.lists(_instants, min_size=2, max_size=2)))
+    low, high = bounds
+    open_side = draw(st.sampled_from(["low", "high", None]))
+    included = (True, True) if low == high else (draw(st.booleans()), draw(st.booleans()))
+    if open_side == "low":
+        return Range(draw(_names), None, high, True, included[1])
+    if open_side == "high":
+        return Range(draw(_names), low, None, included[0], True)
+    return Range(draw(_names), low, high, *included)
+
+
+@st.composite
+def _rectangles(draw: st.DrawFn) -> Rectangle:
+    west, east = sorted(draw(st.lists(st.floats(-180, 180), min_size=2, max_size=2)))
+    south, north = sorted(draw(st.lists(st.floats(-90, 90), min_size=2, max_size=2)))
+    return Rectangle(west, south, east, north)
+
+
+_circles = st.builds(Circle, st.floats(-180, 180), st.floats(-90, 90), st.floats(0.001, 2e7))
+_steps = _text.filter(lambda s: "/" not in s and s != "*")
+writable_atoms: st.SearchStrategy[Query] = st.one_of(
+    _words.map(Word),
+    st.builds(Phrase, _text.filter(str.strip), st.integers(0, 100)),
+    st.from_regex(r"[a-zé]{2,9}", fullmatch=True).map(Prefix),
+    st.builds(Equals, _names, st.text(st.characters(exclude_categories=("Cc", "Cs")), max_size=12)),
+    st.builds(StartsWith, _names, _text),
+    st.builds(EndsWith, _names, _text),
+    st.builds(Contains, _names, _text),
+    _ranges(),
+    st.builds(Present, _names),
+    st.one_of(_rectangles(), _circles).map(Within),
+    st.lists(_steps, min_size=1, max_size=3).map(tuple).map(Topic),
+    _steps.map(lambda step: Topic((step, "*"))),
+)
+writable_queries = trees(writable_atoms)
+
+# A small world in which things meet: for evaluation, covering and, later, every index.
+WORDS = ("fire", "smoke", "drill", "rain", "flood")
+STOP_WORDS = ("the", "of")
+SYMBOLS = ("A", "B", "5", "true")
+PATHS = ("news", "news/sport", "news/sport/final", "news/war/final", "ads")
+_small = st.integers(0, 4).map(float)
+
+
+@st.composite
+def _small_ranges(draw: st.DrawFn) -> Range:
+    low, high = sorted((draw(_small), draw(_small)))
+    name = draw(st.sampled_from(["price", "symbol"]))
+    kind = draw(st.integers(0, 3))
+    if kind == 0:
+        return Range(name, low=low, low_included=draw(st.booleans()))
+    if kind == 1:
+        return Range(name, high=high, high_included=draw(st.booleans()))
+    if kind == 2 and low < high:
+        return Range(name, low, high, draw(st.booleans()), draw(st.booleans()))
+    return Range(name, datetime(2020, 1, 1 + int(low), tzinfo=UTC), datetime(2020, 1, 2 + int(high), tzinfo=UTC))
+
+
+@st.composite
+def _small_rectangles(draw: st.DrawFn) -> Rectangle:
+    west, east = sorted((draw(_small), draw(_small)))
+    south, north = sorted((draw(_small), draw(_small)))
+    return Rectangle(west, south, east, north)
+
+
+def _phrase(words: list[str]) -> str:
+    return " ".join(words)
+
+
+small_atoms: st.SearchStrategy[Query] = st.one_of(
+    st.sampled_from(WORDS + STOP_WORDS).map(Word),
+    st.builds(
+        Phrase, st.lists(st.sampled_from(WORDS + STOP_WORDS), min_size=1, max_size=3).map(_phrase), st.integers(0, 2)
+    ),
+    st.sampled_from(["fi", "flo", "sm", "th"]).map(Prefix),
+    st.builds(Equals, st.sampled_from(["symbol", "price"]), st.sampled_from([*SYMBOLS, "2", "2.0"])),
+    st.builds(StartsWith, st.just("symbol"), st.sampled_from(["A", "AB", "5"])),
+    st.builds(EndsWith, st.just("symbol"), st.sampled_from(["A", "B"])),
+    st.builds(Contains, st.just("symbol"), st.sampled_from(["A", "B", "AB"])),
+    _small_ranges(),
+    st.sampled_from(["symbol", "price", "lat"]).map(Present),
+    st.one_of(_small_rectangles(), st.builds(Circle, _small, _small, st.sampled_from([1.0, 120_000.0, 400_000.0]))).map(
+        Within
+    ),
+    st.sampled_from([*PATHS, "news/*/final", "*/sport"]).map(lambda p: Topic(tuple(p.split("/")))),
+)
+small_queries = trees(small_atoms)
+
+_values = st.one_of(
+    st.sampled_from([*SYMBOLS, "AB", "2"]),
+    st.integers(0, 5),
+    st.sampled_from([0.5, 2.0, 2.5]),
+    st.booleans(),
+    st.integers(1, 7).map(lambda day: datetime(2020, 1, day, tzinfo=UTC)),
+)
+
+
+@st.composite
+def publications(draw: st.DrawFn) -> Publication:
+    words = draw(st.lists(st.sampled_from(WORDS + STOP_WORDS), max_size=7))
+    placed = draw(st.booleans())
+    return Publication(
+        id="p",
+        text=" ".join(words),
+        lat=draw(_small) if placed else None,
+        lon=draw(_small) if placed else None,
+        topics=tuple(draw(st.lists(st.sampled_from(PATHS), max_size=2))),
+        attributes=draw(st.dictionaries(st.sampled_from(["symbol", "price"]), _values, max_size=2)),
+    )

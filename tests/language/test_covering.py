@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from tests.language.strategies import is_askable, publications, small_queries
+from tidings.language import covers, evaluate, parse
+from tidings.model import And, Equals, Publication, Query, Range, Rectangle, Topic, Within, Word
+
+
+@settings(max_examples=600, deadline=None)
+@given(small_queries, small_queries, publications())
+def test_covering_is_sound(a: Query, b: Query, publication: Publication) -> None:
+    if evaluate(b, publication) and not evaluate(a, publication):
+        assert not covers(a, b)
+
+
+@settings(max_examples=300, deadline=None)
+@given(small_queries)
+def test_every_query_covers_itself(query: Query) -> None:
+    assert covers(query, query)
+
+
+@settings(max_examples=300, deadline=None)
+@given(small_queries, small_queries)
+def test_or_covers_its_parts_and_a_part_covers_and(a: Query, b: Query) -> None:
+    both: Query = And((a, b))
+    assume(is_askable(both))
+    assert covers(a, both)
+
+
+# Completeness, against all publications of a small grid. Bounds are whole numbers, so halves separate them.
+_WORDS = ("fire", "smoke")
+_GRID = [x / 2 for x in range(-1, 7)]
+_TOPICS = ("a", "a/b", "a/b/c", "a/x", "a/x/c", "x", "x/b", "b/b")
+_whole = st.integers(0, 2).map(float)
+
+
+@st.composite
+def _interval(draw: st.DrawFn) -> Range:
+    low, high = sorted((draw(_whole), draw(_whole)))
+    kind = draw(st.integers(0, 2))
+    if kind == 0:
+        return Range("n", low=low, low_included=draw(st.booleans()))
+    if kind == 1:
+        return Range("n", high=high, high_included=draw(st.booleans()))
+    return Range("n", low, high, low == high or draw(st.booleans()), low == high or draw(st.booleans()))
+
+
+@st.composite
+def _box(draw: st.DrawFn) -> Within:
+    west, east = sorted((draw(_whole), draw(_whole)))
+    return Within(Rectangle(west, 0.0, east, draw(_whole)))
+
+
+_atoms: dict[str, st.SearchStrategy[Query]] = {
+    "word": st.sampled_from(_WORDS).map(Word),
+    "equal": st.builds(Equals, st.just("s"), st.sampled_from(["A", "B"])),
+    "range": _interval(),
+    "box": _box(),
+    "topic": st.sampled_from(["a", "a/b", "a/*/c", "*/b", "x"]).map(lambda p: Topic(tuple(p.split("/")))),
+}
+
+
+@st.composite
+def _pair(draw: st.DrawFn) -> tuple[Query, Query, tuple[str, ...]]:
+    kinds = tuple(draw(st.lists(st.sampled_from(sorted(_atoms)), min_size=1, max_size=2, unique=True)))
+    atoms = st.one_of([_atoms[kind] for kind in kinds])
+    conjunctions = st.lists(atoms, min_size=1, max_size=3).map(lambda c: And(tuple(c)) if len(c) > 1 else c[0])
+    return draw(conjunctions), draw(conjunctions), kinds
+
+
+def _grid(kinds: tuple[str, ...]) -> Iterator[Publication]:
+    """Every publication that the atoms of these kinds can tell apart."""
+    texts = ["", "fire", "smoke", "fire smoke"] if "word" in kinds else [""]
+    symbols = [None, "A", "B", "C"] if "equal" in kinds else [None]
+    numbers = [None, *_GRID] if "range" in kinds else [None]
+    places = [None, *itertools.product(_GRID[1:], _GRID[1:])] if "box" in kinds else [None]
+    sets: list[tuple[str, ...]] = [()]
+    if "topic" in kinds:
+        sets += [(t,) for t in _TOPICS] + list(itertools.combinations(_TOPICS, 2))
+    for text, symbol, number, place, topics in itertools.product(texts, symbols, numbers, places, sets):
+        lon, lat = place if place is not None else (None, None)
+        values = {"s": symbol, "n": number}
+        kept = {name: value for name, value in values.items() if value is not None}
+        yield Publication("p", text, lat=lat, lon=lon, topics=topics, attributes=kept)
+
+
+@settings(max_examples=250, deadline=None)
+@given(_pair())
+def test_covering_of_conjunctions_is_complete(pair: tuple[Query, Query, tuple[str, ...]]) -> None:
+    a, b, kinds = pair
+    truly = all(evaluate(a, p) for p in _grid(kinds) if evaluate(b, p))
+    assert covers(a, b) == truly
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "answer"),
+    [
+        ("symbol:YHOO", "symbol:YHOO volume:>300000", True),
+        ("volume:>=300000", "volume:>300000", True),
+        ("volume:>300000", "volume:>=300000", False),
+        ("volume:3e5", "volume:300000", True),
+        ("volume:300000", "volume:[3e5 TO 3e5]", True),
+        ("volume:[3e5 TO 3e5]", "volume:300000", False),  # the text "300000" equals, but lies in no range
+        ("has:volume", "volume:>1", True),
+        ("name:M*", "name:Mc*", True),
+        ("name:M*", "name:McDonald", True),
+        ("name:5*", "name:55", False),  # the number 55 begins with no text
+        ("fire", '"forest fires"', True),
+        ('"forest fire"~2', '"forest fire"', True),
+        ('"forest fire"', '"forest fire"~2', False),
+        ("terr*", "terror*", True),
+        ("fire OR smoke", "smoke OR fire", True),
+        ("fire -drill", "fire -drill -test", True),
+        ("fire -drill", "fire", False),
+        ("fire -symbol:A", "fire symbol:B", True),
+        ("topic:a/*", "topic:a/b/c", True),
+        ("lat:>=0", "bounding_box:[0 0 1 1]", True),
+        ("bounding_box:[-1 -1 1 1]", "point_radius:[0 0 50km]", True),
+        ("point_radius:[0 0 60km]", "point_radius:[0 0.05 50km]", True),
+        ("anything", "price:<1 price:>2", True),  # nothing answers the second
+    ],
+)
+def test_worked_examples(a: str, b: str, answer: bool) -> None:
+    assert covers(parse(a), parse(b)) is answer

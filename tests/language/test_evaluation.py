@@ -1,0 +1,86 @@
+from datetime import datetime
+
+from hypothesis import example, given, settings
+
+from tests.language.strategies import ANALYSER, publications, small_queries
+from tests.language.tiny import tiny
+from tidings.language import Content, evaluate, explain, holds, normal_form, parse
+from tidings.model import Phrase, Publication, Query
+
+
+@settings(max_examples=600, deadline=None)
+@given(small_queries, publications())
+@example(Phrase("fire the smoke"), Publication("p", "fire of smoke"))
+def test_evaluation_equals_a_second_evaluator(query: Query, publication: Publication) -> None:
+    assert evaluate(query, publication) == tiny(query, publication)
+
+
+@settings(max_examples=400, deadline=None)
+@given(small_queries, publications())
+def test_the_normal_form_means_the_same_as_the_tree(query: Query, publication: Publication) -> None:
+    content = Content.of(publication, ANALYSER)
+    by_conjunctions = any(
+        all(holds(atom, content) for atom in conjunction.required)
+        and not any(holds(atom, content) for atom in conjunction.forbidden)
+        for conjunction in normal_form(query, ANALYSER)
+    )
+    assert by_conjunctions == evaluate(query, publication)
+
+
+@settings(max_examples=300, deadline=None)
+@given(small_queries, publications())
+def test_an_explanation_agrees_and_gives_a_reason(query: Query, publication: Publication) -> None:
+    explanation = explain(query, publication)
+    assert explanation.matched == evaluate(query, publication)
+    assert explanation.reasons
+
+
+def check(query: str, text: str = "", **fields: object) -> bool:
+    return evaluate(parse(query), Publication("p", text, **fields))  # type: ignore[arg-type]
+
+
+def test_words_are_analysed_as_posts_are() -> None:
+    assert check("Firefighters", "one firefighter was hurt")
+    assert check("O’Brien", "Mr O'Brien's car")
+    assert check("STRASSENBAHN", "die Straßenbahn") is False
+    assert check("covid-19", "COVID-19 is back") and not check("covid-19", "19 cases of covid")
+
+
+def test_a_phrase_spans_stop_words_and_respects_order() -> None:
+    assert check('"state of the union"', "the State of the Union address")
+    assert not check('"state of the union"', "state union")
+    assert not check('"house white"', "the White House")
+    assert check('"house white"~1', "the White House")
+    assert not check('"white house"~2', "white paint on that old house")
+    assert check('"white house"~4', "white paint on that old house")
+
+
+def test_a_near_phrase_needs_a_place_for_each_of_its_words() -> None:
+    assert not check('"fire fire"~3', "fire alarm")
+    assert check('"fire fire"~3', "fire, alarm, fire")
+
+
+def test_numbers_equal_text_and_codes_keep_their_zeros() -> None:
+    assert check("volume:3e5", attributes={"volume": 300000})
+    assert check("volume:300000", attributes={"volume": 300000.0})
+    assert check("zip:01234", attributes={"zip": "01234"})
+    assert not check("zip:01234", attributes={"zip": 1234})
+    assert not check("n:9007199254740993", attributes={"n": 9007199254740992})
+
+
+def test_every_field_can_be_asked_for() -> None:
+    assert check("has:lat lat:>-34 ts:[2020-01-01 TO 2020-12-31] id:p", lat=-33.0, lon=151.0, ts=datetime(2020, 5, 1))
+    assert check("topic:sports/*/final", topics=("sports/soccer/final/2020",))
+    assert not check("topic:sports/*/final", topics=("sports/final",))
+
+
+def test_han_letters_match_as_substrings() -> None:
+    assert check("白宫", "昨天白宫说") and not check("白宫", "宫白")
+
+
+def test_an_explanation_says_what_failed() -> None:
+    explanation = explain(
+        parse("fire volume:>10 OR smoke -drill"), Publication("p", "smoke drill", attributes={"volume": 3})
+    )
+    assert not explanation.matched
+    assert explanation.reasons == ("fire: not found", '-drill: "drill"')

@@ -1,0 +1,61 @@
+import pytest
+
+from tidings.language import Conjunction, Sequence, normal_form, parse
+from tidings.model import Not, Query, QueryError, Word
+from tidings.terms import Analyser
+
+ANALYSER = Analyser()
+
+
+def form(text: str) -> list[tuple[set[str], set[str]]]:
+    def words(atoms: tuple[object, ...]) -> set[str]:
+        return {" ".join(atom.words) for atom in atoms if isinstance(atom, Sequence)}
+
+    return [(words(c.required), words(c.forbidden)) for c in normal_form(parse(text), ANALYSER)]
+
+
+def test_and_is_multiplied_out_over_or() -> None:
+    assert form("(a1 OR b1) (c1 OR d1)") == [
+        ({"a1", "c1"}, set()),
+        ({"a1", "d1"}, set()),
+        ({"b1", "c1"}, set()),
+        ({"b1", "d1"}, set()),
+    ]
+
+
+def test_negation_follows_de_morgan() -> None:
+    assert form("a1 -(b1 OR c1)") == [({"a1"}, {"b1", "c1"})]
+    assert form("a1 -(b1 c1)") == [({"a1"}, {"b1"}), ({"a1"}, {"c1"})]
+    assert form("a1 -(-b1)") == [({"a1", "b1"}, set())]
+
+
+def test_what_asks_for_more_than_another_alternative_is_dropped() -> None:
+    assert form("fire OR (fire smoke)") == [({"fire"}, set())]
+    assert form("(fire smoke) OR (smoke fire)") == [({"fire", "smoke"}, set())]
+
+
+def test_contradictory_alternatives_are_dropped() -> None:
+    assert form("(fire OR smoke) -fire") == [({"smoke"}, {"fire"})]
+
+
+def test_stop_words_mean_nothing_wherever_they_stand() -> None:
+    assert form("the fire -of") == [({"fire"}, set())]
+    assert form("the OR fire") == [({"fire"}, set())]
+
+
+def test_equal_words_are_one_atom() -> None:
+    assert normal_form(parse("fires FIRE"), ANALYSER) == (Conjunction((Sequence(("fire",)),)),)
+
+
+def test_1024_conditions_are_taken_and_no_more() -> None:
+    assert len(normal_form(parse(" OR ".join(f"w{i}" for i in range(1024))), ANALYSER)) == 1024
+    with pytest.raises(QueryError, match="1,025 conditions"):
+        parse(" OR ".join(f"w{i}" for i in range(1025)))
+
+
+def test_deep_trees_are_refused() -> None:
+    query: Query = Word("fire")
+    for _ in range(5000):
+        query = Not(query)
+    with pytest.raises(QueryError, match="nested deeper"):
+        normal_form(query, ANALYSER)

@@ -1,0 +1,127 @@
+import math
+import pickle
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tidings.model import (
+    And,
+    Circle,
+    EndsWith,
+    Or,
+    Publication,
+    PublicationError,
+    QueryError,
+    Rectangle,
+    StartsWith,
+    Subscription,
+    SubscriptionError,
+    Word,
+)
+from tidings.model.region import distance_m
+from tidings.model.values import equality_texts, instant_text, number_text, read_instant, read_number
+
+
+@given(st.one_of(st.integers(-(2**63), 2**63), st.floats(allow_nan=False, allow_infinity=False)))
+def test_a_number_survives_its_text(number: int | float) -> None:
+    assert read_number(number_text(number)) == number
+    assert equality_texts(number_text(number)) == {number_text(number)}
+
+
+@given(st.datetimes(timezones=st.just(UTC)))
+def test_an_instant_survives_its_text(instant: datetime) -> None:
+    assert read_instant(instant_text(instant)) == instant
+
+
+@pytest.mark.parametrize("text", ["nan", "inf", "0x1", "1_000", "007", "+1", "1.", ".5", "1e999", "9" * 400, "", "１"])
+def test_what_only_looks_like_a_number_is_text(text: str) -> None:
+    assert read_number(text) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["2020-13-01", "2020-02-30", "2020-1-1", "20200101", "2020-01-01T25:00:00Z", "2020-01-01T"]
+)
+def test_what_only_looks_like_an_instant_is_text(text: str) -> None:
+    assert read_instant(text) is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"id": ""}, "needs an id"),
+        ({"text": 5}, "not text"),
+        ({"text": "x" * 1_000_001}, "at most 1,000,000"),
+        ({"text": "\ud800"}, "surrogate"),
+        ({"lat": 1.0}, "both lat and lon"),
+        ({"lat": 999.0, "lon": 0.0}, "lat is between"),
+        ({"lat": 0.0, "lon": float("nan")}, "lon is between"),
+        ({"topics": ("a//b",)}, "non-empty steps"),
+        ({"topics": ("a\0",)}, "non-empty steps"),
+        ({"attributes": {"price": float("nan")}}, "not a finite number"),
+        ({"attributes": {"price": 10**400}}, "not a finite number"),
+        ({"attributes": {"tags": ["a"]}}, "is a list"),
+    ],
+)
+def test_a_bad_publication_is_refused_with_the_reason(fields: dict[str, object], reason: str) -> None:
+    with pytest.raises(PublicationError, match=reason):
+        Publication(**{"id": "p1", **fields})  # type: ignore[arg-type]
+
+
+def test_absent_values_and_instants_are_normalised() -> None:
+    east = timezone(timedelta(hours=2))
+    post = Publication("p", ts=datetime(2020, 1, 1, 2, tzinfo=east), attributes={"a": None, "b": datetime(2020, 1, 1)})  # type: ignore[dict-item]
+    assert post.value("a") is None and "a" not in post.attributes
+    assert post.value("ts") == post.value("b") == datetime(2020, 1, 1, tzinfo=UTC)
+    assert post.value("text") is None
+
+
+def test_values_are_frozen_equal_and_travel() -> None:
+    post = Publication("p", "text", attributes={"a": 1})
+    assert pickle.loads(pickle.dumps(post)) == post
+    with pytest.raises(TypeError):
+        post.attributes["a"] = 2  # type: ignore[index]
+    error = QueryError("bad", 3)
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+
+
+def test_trees_flatten_and_kinds_differ() -> None:
+    a, b, c = Word("a"), Word("b"), Word("c")
+    assert Or((a, Or((b, c)))) == Or((a, b, c))
+    assert And((a, Or((b, c)))).children == (a, Or((b, c)))
+    assert StartsWith("x", "y") != EndsWith("x", "y")  # type: ignore[comparison-overlap]
+
+
+def test_a_subscription_holds_from_since_until_before_until() -> None:
+    first, last = datetime(2020, 1, 1, tzinfo=UTC), datetime(2020, 1, 2, tzinfo=UTC)
+    subscription = Subscription("s", Word("fire"), since=first, until=last)
+    assert subscription.valid_at(first) and not subscription.valid_at(last)
+    with pytest.raises(SubscriptionError, match="not after it begins"):
+        Subscription("s", Word("fire"), since=last, until=first)
+
+
+@given(st.floats(-180, 180), st.floats(-90, 90), st.floats(1, 5e6), st.floats(0, 360), st.floats(0, 1))
+def test_the_bounds_of_a_circle_hold_it(lon: float, lat: float, radius: float, bearing: float, part: float) -> None:
+    circle = Circle(lon, lat, radius)
+    other_lon, other_lat = _walk(lon, lat, bearing, radius * part)
+    if circle.contains(other_lon, other_lat):
+        assert any(box.contains(other_lon, other_lat) for box in circle.bounds())
+
+
+def _walk(lon: float, lat: float, bearing: float, metres: float) -> tuple[float, float]:
+    d, phi, theta = metres / 6_371_008.8, math.radians(lat), math.radians(bearing)
+    sin_phi2 = math.sin(phi) * math.cos(d) + math.cos(phi) * math.sin(d) * math.cos(theta)
+    phi2 = math.asin(max(-1.0, min(1.0, sin_phi2)))
+    turn = math.atan2(math.sin(theta) * math.sin(d) * math.cos(phi), math.cos(d) - math.sin(phi) * math.sin(phi2))
+    return (lon + math.degrees(turn) + 540) % 360 - 180, math.degrees(phi2)
+
+
+def test_distance_agrees_with_a_known_one() -> None:
+    sydney_melbourne = distance_m(151.2093, -33.8688, 144.9631, -37.8136)
+    assert abs(sydney_melbourne - 713_400) < 1_500
+
+
+def test_borders_belong_to_a_rectangle() -> None:
+    box = Rectangle(0, 0, 1, 1)
+    assert box.contains(0, 0) and box.contains(1, 1) and not box.contains(1.0000001, 1)

@@ -1,0 +1,102 @@
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tidings.terms import Analyser
+from tidings.terms.fast import FastAnalyser
+from tidings.terms.vocabulary import Vocabulary
+
+EXACT = Analyser()
+SHARED = FastAnalyser()
+
+# What is likely to be cut wrongly: pieces of links, names, letters of several bytes, spaces of all kinds.
+_pieces = st.sampled_from(
+    ["http", "https", "://", ":", "/", "//", "@", "_", "'", "’", "’s", " ", "\t", "\n", "\0", "\x7f", "\x85", "\u00a0",
+     "\u1680", "\u2000", "\u200a", "\u200b", "\u2028", "\u202f", "\u205f", "\u3000", "\u3001", "\ufeff", "a", "B",
+     "fire", "Fires", "the", "é", "e\u0301", "ß", "白", "㐀", "䶿", "䷀", "一", "鿿", "ꀀ", "あ", "ア", "한", "😀", "❤️",
+     "½", "ﬁ", "\U00020000", "1", "9.5", "#", "&amp;", "HtTp", "s", "\u0331", "\u3099"]
+)  # fmt: skip
+_texts = st.one_of(st.lists(_pieces, max_size=14).map("".join), st.text(max_size=30)).map(
+    lambda text: text.encode("utf-8", "replace").decode()
+)
+
+
+def words(fast: FastAnalyser, texts: list[str | None]) -> list[list[str]]:
+    sets = fast.analyse(pa.array(texts, pa.string()))
+    return [[fast.vocabulary[i] for i in sets.row(row)] for row in range(len(sets))]
+
+
+@settings(max_examples=1500, deadline=None)
+@given(st.lists(_texts, max_size=4))
+def test_the_fast_analyser_equals_the_exact_one(texts: list[str]) -> None:
+    expected = [EXACT.words(text) for text in texts]
+    assert words(SHARED, list(texts)) == expected
+    assert words(FastAnalyser(), list(texts)) == expected
+
+
+def test_all_layouts_of_a_text_column_are_read() -> None:
+    texts = ["fire one", None, "", "smoke two", "rain three"]
+    expected = [["fire", "on"], [], [], ["smoke", "two"], ["rain", "three"]]
+    assert words(SHARED, list(texts)) == expected
+    column = pa.array(texts)
+    for layout in (
+        column.cast(pa.large_string()),
+        column.cast(pa.string_view()),
+        column.dictionary_encode(),
+        pa.chunked_array([column.slice(0, 2), column.slice(2)]),
+        pa.concat_arrays([pa.array(["skipped words"]), column]).slice(1),
+    ):
+        sets = SHARED.analyse(layout)
+        assert [[SHARED.vocabulary[i] for i in sets.row(r)] for r in range(5)] == expected
+    assert len(SHARED.analyse(pa.array([], pa.string()))) == 0
+    assert [len(SHARED.analyse(pa.array([None] * n, pa.string()))) for n in (0, 1, 3)] == [0, 1, 3]
+
+
+def test_bytes_that_are_no_utf8_do_not_harm_their_neighbours() -> None:
+    texts = [b"fire \xe4\xb8", b"smoke", b"\xff\xfe", b"\xe7"]
+    raw = pa.Array.from_buffers(
+        pa.string(),
+        len(texts),
+        [None, pa.py_buffer(np.cumsum([0, *map(len, texts)]).astype(np.int32)), pa.py_buffer(b"".join(texts))],
+    )
+    sets = SHARED.analyse(raw)
+    assert [[SHARED.vocabulary[i] for i in sets.row(r)] for r in range(4)] == [["fire"], ["smoke"], [], []]
+
+
+def test_the_table_grows_with_distinct_words_and_long_rows() -> None:
+    many = [" ".join(f"w{i}x{j}" for j in range(100)) for i in range(1000)]
+    long = " ".join(f"v{i}" for i in range(150_000))
+    fast = FastAnalyser()
+    assert words(fast, [*many, long]) == [EXACT.words(text) for text in [*many, long]]
+    assert words(fast, [long]) == [EXACT.words(long)]
+
+
+def test_forgetting_changes_nothing_but_memory() -> None:
+    fast = FastAnalyser(max_chunks=10)
+    for i in range(50):
+        assert words(fast, [f"fire{i} smoke{i} rain"]) == [[f"fire{i}", f"smoke{i}", "rain"]]
+        assert fast._table.count <= 13
+
+
+def test_chunks_with_the_same_hash_are_told_apart() -> None:
+    fast = FastAnalyser()
+    assert words(fast, ["fire smoke"]) == [["fire", "smoke"]]
+    fast._table._arena[0] = ord("w")  # the entry that "fire" hashes to now belongs to "wire"
+    assert words(fast, ["fire smoke fire", "fire"]) == [["fire", "smoke"], ["fire"]]
+
+
+def test_a_fixed_vocabulary_is_not_grown() -> None:
+    fast = FastAnalyser(vocabulary=Vocabulary(["fire"]), grow=False)
+    assert words(fast, ["fire and smoke"]) == [["fire"]]
+    assert list(fast.vocabulary) == ["fire"]
+
+
+def test_other_analysers_are_followed() -> None:
+    assert words(FastAnalyser(Analyser(stemming=False)), ["the houses"]) == [["houses"]]
+
+
+def test_what_is_no_text_is_refused() -> None:
+    with pytest.raises(pa.ArrowNotImplementedError):
+        SHARED.analyse(pa.array([[1]]))
