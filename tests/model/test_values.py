@@ -57,6 +57,8 @@ def test_what_only_looks_like_an_instant_is_text(text: str) -> None:
         ({"lat": 1.0}, "both lat and lon"),
         ({"lat": 999.0, "lon": 0.0}, "lat is between"),
         ({"lat": 0.0, "lon": float("nan")}, "lon is between"),
+        ({"lat": "1", "lon": 0.0}, "not a number of degrees"),
+        ({"ts": 5}, "not a datetime"),
         ({"topics": ("a//b",)}, "non-empty steps"),
         ({"topics": ("a\0",)}, "non-empty steps"),
         ({"attributes": {"price": float("nan")}}, "not a finite number"),

@@ -27,6 +27,7 @@ ENGLISH = Analyser()
         ("@https://x smoke", ["x", "smoke"]),
         ("in 2020, 1,000 of 3.5", ["2020", "1", "000", "3", "5"]),
         ("don't won’t O'Brien’s 'quoted' rock'n'roll", ["o'brien", "quot", "rock'n'rol"]),
+        ("boss's's James's' ''s", ["boss", "jame"]),
         ("#white_house e-mail", ["white", "hous", "e", "mail"]),
         ("naïve nai\u0308ve NAÏVE", ["naïv"]),
         ("ＦＩＲＥ ﬁre H\u0331 h\u0331", ["fire", "ẖ"]),

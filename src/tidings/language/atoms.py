@@ -27,6 +27,7 @@ from tidings.model.query import (
 from tidings.terms import Analyser
 
 MIN_PREFIX_CHARS = 2
+MAX_PHRASE_WORDS = 100
 NOTHING_LEFT = "nothing is left of it but stop words and signs, which are dropped from posts; add a telling word"
 
 
@@ -81,6 +82,8 @@ def resolve(atom: Atom, analyser: Analyser) -> ResolvedAtom | None:
 def _sequence(text: str, slop: int, source: Atom, analyser: Analyser) -> Sequence | None:
     tokens = analyser.tokens(text)
     kept = [(token.word, token.position) for token in tokens if token.word is not None]
+    if len(kept) > MAX_PHRASE_WORDS:
+        raise QueryError(f"a phrase has at most {MAX_PHRASE_WORDS} words, got {len(kept)}", None, source)
     if kept:
         first = kept[0][1]
         words = tuple(word for word, _ in kept)

@@ -29,7 +29,7 @@ _HABITS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
             r"[\[{]",
             "a bracket needs a name before it, as in price:[10 TO 20] or bounding_box:[150.5 -34.2 151.4 -33.4]",
         ),
-        (r"-(?=\s|\)|$)", "'-' touches what it excludes, as in -drill"),
+        (r"-(?=\s|\)|-|$)", "one '-' touches what it excludes, as in -drill"),
     )
 )
 

@@ -109,29 +109,36 @@ def _expand(query: Query, positive: bool, analyser: Analyser) -> list[Conjunctio
         return None
     if not _joins_all(query, positive):
         return [conjunction for conjunctions in meaningful for conjunction in conjunctions]
-    product = meaningful[0]
-    for conjunctions in meaningful[1:]:
-        product = [_joined(left, right) for left in product for right in conjunctions]
+    # Children with one alternative first and all at once: a long plain AND is then linear, not quadratic.
+    product = [_joined(*(conjunctions[0] for conjunctions in meaningful if len(conjunctions) == 1))]
+    for conjunctions in meaningful:
+        if len(conjunctions) > 1:
+            product = [_joined(left, right) for left in product for right in conjunctions]
     return product
 
 
-def _joined(left: Conjunction, right: Conjunction) -> Conjunction:
-    required = tuple(dict.fromkeys(left.required + right.required))
-    return Conjunction(required, tuple(dict.fromkeys(left.forbidden + right.forbidden)))
+def _joined(*conjunctions: Conjunction) -> Conjunction:
+    required = dict.fromkeys(atom for conjunction in conjunctions for atom in conjunction.required)
+    forbidden = dict.fromkeys(atom for conjunction in conjunctions for atom in conjunction.forbidden)
+    return Conjunction(tuple(required), tuple(forbidden))
 
 
 def _without_absorbed(conjunctions: tuple[Conjunction, ...]) -> tuple[Conjunction, ...]:
     """Drop what asks for more than another alternative does: ``fire OR (fire smoke)`` is ``fire``."""
-    sets = [(frozenset(c.required), frozenset(c.forbidden)) for c in conjunctions]
-    kept = []
-    for i, (required, forbidden) in enumerate(sets):
-        if not any(
-            (r <= required and f <= forbidden) and ((r, f) != (required, forbidden) or j < i)
-            for j, (r, f) in enumerate(sets)
-            if j != i
-        ):
-            kept.append(conjunctions[i])
-    return tuple(kept)
+    sets = {(frozenset(c.required), frozenset(c.forbidden)): c for c in reversed(conjunctions)}
+    # Whatever absorbs a conjunction requires one of its atoms first of all: look only there.
+    by_first: dict[ResolvedAtom, list[tuple[frozenset[ResolvedAtom], frozenset[ResolvedAtom]]]] = {}
+    for (required, forbidden), conjunction in sets.items():
+        by_first.setdefault(conjunction.required[0], []).append((required, forbidden))
+
+    def is_absorbed(required: frozenset[ResolvedAtom], forbidden: frozenset[ResolvedAtom]) -> bool:
+        return any(
+            (r, f) != (required, forbidden) and r <= required and f <= forbidden
+            for atom in required
+            for r, f in by_first.get(atom, ())
+        )
+
+    return tuple(c for key, c in reversed(sets.items()) if not is_absorbed(*key))
 
 
 def _source(atom: ResolvedAtom) -> object:

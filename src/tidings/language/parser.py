@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from importlib import resources
 from typing import Literal, cast
@@ -11,12 +12,15 @@ from lark.exceptions import UnexpectedInput, VisitError
 
 from tidings.language.builder import PadresBuilder, Part, QueryBuilder
 from tidings.language.complaints import complaint
-from tidings.language.normal import normal_form
+from tidings.language.normal import MAX_DEPTH, normal_form
+from tidings.language.printer import to_text
 from tidings.model.errors import QueryError
 from tidings.model.query import ATTRIBUTE_NAME, BARE_WORD, UNWRITABLE, Query
 from tidings.terms import Analyser
 
-MAX_QUERY_CHARS = 8_192
+MAX_QUERY_CHARS = 4_096
+
+_BRACKETS = re.compile(r"""[()]|"(?:\\.|[^"\\])*\"""", re.DOTALL)
 
 _ENGLISH = Analyser()
 
@@ -33,6 +37,7 @@ def parse(text: str, *, syntax: Literal["tidings", "padres"] = "tidings", analys
     tidings.model.errors.QueryError: query, column 9: expected a number or a date after '>', got 'abc'
     """
     _check_characters(text)
+    _check_nesting(text)
     if syntax not in ("tidings", "padres"):
         raise ValueError(f"syntax is 'tidings' or 'padres', got {syntax!r}")
     try:
@@ -45,6 +50,8 @@ def parse(text: str, *, syntax: Literal["tidings", "padres"] = "tidings", analys
         normal_form(part.query, analyser)
     except QueryError as error:
         raise QueryError(error.problem, _column_of(error, part)) from None
+    if (written := len(to_text(part.query))) > MAX_QUERY_CHARS:  # so that what was read can be written and read again
+        raise QueryError(f"written out, {_too_long(written)}", part.column)
     return part.query
 
 
@@ -57,16 +64,28 @@ def _check_characters(text: str) -> None:
     if not isinstance(text, str):
         raise QueryError(f"a query is text, got {type(text).__name__}")
     if len(text) > MAX_QUERY_CHARS:
-        raise QueryError(
-            f"{len(text):,} characters are too long for one query; at most {MAX_QUERY_CHARS:,} are taken: "
-            "split it into several subscriptions",
-            MAX_QUERY_CHARS + 1,
-        )
+        raise QueryError(_too_long(len(text)), MAX_QUERY_CHARS + 1)
     if bad := UNWRITABLE.search(text):
         kind = "half of a surrogate pair" if bad[0] >= "\ud800" else "a control character"
         raise QueryError(f"{bad[0]!r} is {kind}, which no query can have; remove it", bad.start() + 1)
     if not text.strip():
         raise QueryError("the query is empty; write what to look for, as in: fire OR smoke", 1)
+
+
+def _too_long(characters: int) -> str:
+    return (
+        f"{characters:,} characters are too long for one query; at most {MAX_QUERY_CHARS:,} are taken: "
+        "split it into several subscriptions"
+    )
+
+
+def _check_nesting(text: str) -> None:
+    """Refuse a tower of brackets before time is spent on it."""
+    depth = 0
+    for found in _BRACKETS.finditer(text):
+        depth += {"(": 1, ")": -1}.get(found[0], 0)
+        if depth > MAX_DEPTH:
+            raise QueryError(f"it is nested deeper than {MAX_DEPTH} levels", found.start() + 1)
 
 
 @cache

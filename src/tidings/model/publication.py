@@ -51,6 +51,8 @@ class Publication:
         kept = {name: self._checked(name, value) for name, value in self.attributes.items() if value is not None}
         object.__setattr__(self, "attributes", MappingProxyType(kept))
         if self.ts is not None:
+            if not isinstance(self.ts, datetime):
+                raise self._error(f"its ts is a {type(self.ts).__name__}, not a datetime")
             object.__setattr__(self, "ts", utc(self.ts))
 
     def __reduce__(self) -> tuple[type[Publication], tuple[object, ...]]:
@@ -71,6 +73,9 @@ class Publication:
             raise self._error("a place needs both lat and lon")
         if self.lat is None or self.lon is None:
             return
+        for name in ("lat", "lon"):
+            if not isinstance(degrees := getattr(self, name), int | float) or isinstance(degrees, bool):
+                raise self._error(f"its {name} is a {type(degrees).__name__}, not a number of degrees")
         if not -90 <= self.lat <= 90:
             raise self._error(f"its lat is between -90 and 90 degrees, got {self.lat:g}")
         if not -180 <= self.lon <= 180:

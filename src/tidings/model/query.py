@@ -26,6 +26,8 @@ UNWRITABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 """Characters that no query may have: control characters, and halves of surrogate pairs."""
 
 KEYWORDS = frozenset({"AND", "OR", "NOT"})
+MAX_WORD_CHARS = 256
+MAX_PHRASE_CHARS = 2_048
 RESERVED_NAMES = frozenset({"bounding_box", "has", "point_radius", "text", "topic"})
 
 _BARE_WORD = re.compile(BARE_WORD)
@@ -43,6 +45,7 @@ class Word:
             raise QueryError(f'{self.text} needs something on each side; to look for the word, quote it: "{self.text}"')
         if self.text.upper() in {"OR", "NOT"}:
             raise QueryError(f"{self.text!r} is a stop word; write {self.text.upper()} to join, or quote it")
+        _check_length(self.text, "a word", MAX_WORD_CHARS)
         if not _BARE_WORD.fullmatch(self.text):
             raise QueryError(f'{self.text!r} is not one plain word; quote it: "{self.text}"')
 
@@ -56,6 +59,7 @@ class Phrase:
 
     def __post_init__(self) -> None:
         _check_writable(self.text)
+        _check_length(self.text, "a phrase", MAX_PHRASE_CHARS)
         if not self.text.strip():
             raise QueryError('a phrase needs a word between its quotes, as in "white house"')
         if not 0 <= self.slop <= 100:
@@ -69,6 +73,7 @@ class Prefix:
     text: str
 
     def __post_init__(self) -> None:
+        _check_length(self.text, "a word", MAX_WORD_CHARS)
         if not _BARE_WORD.fullmatch(self.text):
             raise QueryError(f"{self.text!r} is not the beginning of one plain word")
 
@@ -230,6 +235,11 @@ def _checked_bound(name: str, bound: Bound | None) -> Bound | None:
 def _check_writable(text: str) -> None:
     if bad := UNWRITABLE.search(text):
         raise QueryError(f"{bad[0]!r} is no character that a query can have; remove it")
+
+
+def _check_length(text: str, what: str, most: int) -> None:
+    if len(text) > most:
+        raise QueryError(f"{what} has at most {most:,} characters, got {len(text):,}: {text[:20]!r}…")
 
 
 def _check_name(name: str) -> None:

@@ -140,16 +140,26 @@ def fold(text: str) -> str:
 def _forms(chunk: str) -> list[str]:
     """The folded words of a chunk (step 2 above)."""
     folded = fold(chunk)
-    pieces = [folded] if folded.isalnum() else "".join(map(_word_character, folded)).split(" ")
+    pieces = [folded] if folded.isalnum() else folded.translate(_WORD_CHARACTERS).split()
     return [form for piece in pieces if (form := _trimmed(piece))]
 
 
-def _word_character(character: str) -> str:
-    if character.isalnum() or character == "'" or unicodedata.category(character) in ("Mn", "Mc"):
-        return character
-    return " "
+class _WordCharacters(dict[int, str]):
+    """For str.translate: a letter, digit, accent or apostrophe stays, anything else becomes a space."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        kept = character.isalnum() or character == "'" or unicodedata.category(character) in ("Mn", "Mc")
+        self[code] = character if kept else " "
+        return self[code]
+
+
+_WORD_CHARACTERS = _WordCharacters()
 
 
 def _trimmed(piece: str) -> str:
+    """Without possessive and outer apostrophes, however many; empty if no letter or digit is left, or too many."""
     form = piece.removesuffix("'s").strip("'")
+    while form.endswith("'s"):
+        form = form.removesuffix("'s").strip("'")
     return form if len(form) <= MAX_FORM_CHARS and any(map(str.isalnum, form)) else ""

@@ -1,0 +1,155 @@
+"""Throws random and mutated text at the query language: nothing but QueryError may come back, and soon.
+
+    python tests/language/fuzz.py --count 1000000 --report docs/results/fuzz-language.json
+
+Half of the inputs are mutations of valid queries, a quarter random strings of the language's own signs, a quarter
+random bytes; the first few are made to be slow. Time is CPU time of this thread: other work on the machine does not
+count.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import random
+import sys
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from tidings.language import parse, to_text
+from tidings.model import QueryError
+
+LIMIT_MS = 50.0
+VALID = (
+    "white house",
+    "(fire OR smoke) -drill bounding_box:[150.5 -34.2 151.4 -33.4]",
+    '"white house"~3 NOT (a OR "b c")',
+    "terror* symbol:(YHOO OR GOOG) name:Mc* name:*son name:*art*",
+    "volume:>300000 volume:>=3e5 price:[10 TO 20} price:10..20 has:price",
+    "ts:[2020-01-01 TO 2021-01-01T10:00:00Z] point_radius:[151.2 -33.9 16km]",
+    'topic:sports/*/final topic:"arts and crafts/x"',
+    "[class,eq,'STOCK'],[symbol,eq,'YHOO'],[volume,>,300000],[x,isPresent,0]",
+)
+SIGNS = ("AND", "OR", "NOT", "TO", "-", "(", ")", "[", "]", "{", "}", '"', "“", "”", "~", "*", ":", "..", ">", "<=",
+         "^", "&", "\\", "\0", "\ud800", " ", "\n", "a", "fire", "the", "9", "1e999", "nan", "-0", "has:", "topic:",
+         "x:", "bounding_box:", "point_radius:", "km", "/", ",", "'", "@a", "http://x", "白", "é",
+         "\u200b", "２")  # fmt: skip
+
+HARD = (
+    " OR ".join(f"w{i}" for i in range(500)),
+    " ".join(f"w{i}" for i in range(700)),
+    "x -(" + " OR ".join(f"w{i}" for i in range(500)) + ")",
+    " ".join(f"({' OR '.join(f'{c}{i}' for i in range(22))})" for c in "ab"),
+    " ".join(f"({' OR '.join(f'{c}{i}' for i in range(6))})" for c in "abc"),
+    " ".join(f"(a{i} OR b{i})" for i in range(40)),
+    " OR ".join([f"w{i}" for i in range(180)] + [f"(w{i} v{i})" for i in range(180)]),
+    "(" * 2000 + "x" + ")" * 2000,
+    "-(" * 1300 + "x" + ")" * 1300,
+    "-" * 4000 + "x",
+    "NOT " * 1000 + "x",
+    "x:1 " * 1000,
+    "x:[1 TO 2] " * 370,
+    "x:(" + " OR ".join([">1e15"] * 400) + ")",
+    '"a b c" ' * 500,
+    '"' + "ﷺ" * 2000 + '"',
+    "ab* " * 1000,
+    '"' * 4096,
+    "topic:" + "a/" * 2000 + "b",
+)
+
+
+@dataclass
+class Outcome:
+    """What a run saw."""
+
+    count: int
+    seed: int
+    accepted: int = 0
+    refused: int = 0
+    slowest_ms: float = 0.0
+    slowest_input: str = ""
+    over_limit: int = 0
+    failures: list[str] = field(default_factory=list)
+
+
+def one_input(rng: random.Random) -> str:
+    kind = rng.random()
+    if kind < 0.25:
+        return rng.randbytes(rng.randrange(1, 60)).decode("utf-8", "surrogateescape")
+    if kind < 0.5:
+        return "".join(rng.choice(SIGNS) + rng.choice(("", " ")) for _ in range(rng.randrange(1, 25)))
+    return mutated(rng.choice(VALID), rng)
+
+
+def mutated(text: str, rng: random.Random) -> str:
+    for _ in range(rng.randrange(1, 6)):
+        at, to = sorted((rng.randrange(len(text) + 1), rng.randrange(len(text) + 1)))
+        match rng.randrange(5):
+            case 0:
+                text = text[:at] + text[to:]
+            case 1:
+                text = text[:at] + rng.choice(SIGNS) + text[at:]
+            case 2:
+                text = text[:to] + text[at:to] * rng.randrange(1, 4) + text[to:]
+            case 3:
+                text = text[:at] + chr(rng.choice((rng.randrange(128), rng.randrange(0x110000)))) + text[at:]
+            case _:
+                text = f"({text}) {rng.choice(('OR', 'AND', '-', ''))} {rng.choice(VALID)}"
+    # Now and then as long as the language takes, which is where time is spent.
+    return (text + " ") * rng.randrange(2, 400) if rng.random() < 0.002 else text
+
+
+def check(text: str, syntax: str, outcome: Outcome) -> None:
+    began = time.thread_time()
+    try:
+        query = parse(text, syntax=syntax)  # type: ignore[arg-type]
+        spent_ms = (time.thread_time() - began) * 1000
+        outcome.accepted += 1
+        if parse(to_text(query)) != query:
+            outcome.failures.append(f"round trip: {text!r}")
+    except QueryError as error:
+        spent_ms = (time.thread_time() - began) * 1000
+        outcome.refused += 1
+        if error.column is None or not 1 <= error.column <= len(text) + 1:
+            outcome.failures.append(f"column {error.column}: {text!r}")
+    except Exception as error:
+        spent_ms = 0.0
+        outcome.failures.append(f"{type(error).__name__}: {error}: {text!r}")
+    outcome.over_limit += spent_ms > LIMIT_MS
+    if spent_ms > outcome.slowest_ms:
+        outcome.slowest_ms, outcome.slowest_input = round(spent_ms, 3), ascii(text)[:200]
+
+
+def run(count: int, seed: int, progress: bool = False) -> Outcome:
+    rng = random.Random(seed)
+    outcome = Outcome(count, seed)
+    parse("warm up"), parse("[a,=,1]", syntax="padres")  # the grammars are compiled once
+    gc.disable()
+    for i in range(count):
+        check(HARD[i] if i < len(HARD) else one_input(rng), "padres" if rng.random() < 0.1 else "tidings", outcome)
+        if i % 2_000 == 0:
+            gc.collect()
+            if progress and i % 20_000 == 0:
+                print(f"\r{i:,} of {count:,}, {len(outcome.failures)} failures", end="", file=sys.stderr, flush=True)
+    gc.enable()
+    return outcome
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--count", type=int, default=1_000_000)
+    options.add_argument("--seed", type=int, default=1)
+    options.add_argument("--report", type=Path)
+    chosen = options.parse_args()
+    outcome = run(chosen.count, chosen.seed, progress=True)
+    report = json.dumps({"command": " ".join(["python", *sys.argv]), **asdict(outcome)}, indent=2, ensure_ascii=True)
+    print(f"\n{report}")
+    if chosen.report:
+        chosen.report.write_text(report + "\n", encoding="utf-8")
+    return 1 if outcome.failures or outcome.over_limit else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,101 @@
+"""Does every row become a publication or a rejection with a reason?"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+
+from tidings.model import Publication, Rejected
+from tidings.workloads import publications
+
+MIDNIGHT = datetime(2020, 1, 2, tzinfo=UTC)
+
+
+def _one(**columns: object) -> Publication | Rejected:
+    table = pa.table({"id": ["p"], **columns})
+    [row] = publications(table)
+    return row
+
+
+def _publication(**columns: object) -> Publication:
+    row = _one(**columns)
+    assert isinstance(row, Publication), row
+    return row
+
+
+def _reason(**columns: object) -> str:
+    row = _one(**columns)
+    assert isinstance(row, Rejected), row
+    assert row.kind == "publication" and row.source == "row 0"
+    return row.reason
+
+
+def test_known_columns_are_fields_and_the_others_attributes() -> None:
+    post = _publication(text=["hi"], ts=[MIDNIGHT], lat=[1.5], lon=[2], topic=["a/b"], likes=[3], ok=[True])
+    assert post == Publication("p", "hi", MIDNIGHT, 1.5, 2, ("a/b",), {"likes": 3, "ok": True})
+
+
+def test_nulls_are_absent() -> None:
+    nulls = {name: pa.nulls(1) for name in ("text", "ts", "lat", "lon", "topic", "likes")}
+    assert _publication(**nulls) == Publication("p")
+
+
+def test_a_topic_may_be_a_list() -> None:
+    assert _publication(topic=[["a/b", "c"]]).topics == ("a/b", "c")
+    assert _publication(topic=pa.array([[]], pa.list_(pa.string()))).topics == ()
+
+
+def test_dates_are_midnight_in_utc_and_instants_may_be_text_or_nanoseconds() -> None:
+    assert _publication(ts=[date(2020, 1, 2)]).ts == MIDNIGHT
+    assert _publication(ts=["2020-01-02"]).ts == MIDNIGHT
+    assert _publication(due=[date(2020, 1, 2)]).value("due") == MIDNIGHT
+    assert _publication(ts=pa.array([1], pa.timestamp("ns"))).ts == datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def test_decimals_are_numbers() -> None:
+    assert _publication(price=[Decimal("1.50")]).value("price") == 1.5
+    assert _publication(volume=[Decimal("300000")]).value("volume") == 300000
+
+
+def test_an_id_may_be_a_number() -> None:
+    assert _publication(id=[7]).id == "7"
+
+
+@pytest.mark.parametrize(
+    ("columns", "reason"),
+    [
+        ({"id": [None]}, "needs an id"),
+        ({"lat": [95.0], "lon": [0.0]}, "lat is between"),
+        ({"lat": [1.0]}, "both lat and lon"),
+        ({"lat": ["x"], "lon": [1.0]}, "lat is a number of degrees, got 'x'"),
+        ({"ts": ["yesterday"]}, "ts is an instant.*got 'yesterday'"),
+        ({"ts": [5]}, "ts is an instant.*got 5"),
+        ({"text": [5]}, "text is a int"),
+        ({"topic": ["a//b"]}, "not a path"),
+        ({"topic": [7]}, "topic is a int"),
+        ({"topic": [["a", None]]}, "topic is a NoneType"),
+        ({"price": [float("nan")]}, "not a finite number"),
+        ({"tags": [["a", "b"]]}, "'tags' is a list"),
+        ({"ts": pa.array([2**60], pa.timestamp("us"))}, "cannot be read"),
+        ({"text": pa.array([b"\xff"]).cast(pa.binary()).view(pa.string())}, "cannot be read"),
+    ],
+)
+def test_a_bad_row_is_rejected_with_its_reason(columns: dict[str, object], reason: str) -> None:
+    assert re.search(reason, _reason(**columns))
+
+
+def test_a_bad_row_stops_neither_its_batch_nor_its_neighbours() -> None:
+    instants = pa.array([0, 2**60, 1], pa.timestamp("us"))
+    table = pa.table({"id": ["a", "b", "c"], "ts": instants, "lat": [None, None, 91.0], "lon": [None, None, 1.0]})
+    first, second, third = publications(pa.concat_tables([table, table.slice(0, 0)]))
+    assert isinstance(first, Publication) and first.id == "a"
+    assert isinstance(second, Rejected) and second.source == "row 1"
+    assert isinstance(third, Rejected) and third.id == "c" and third.source == "row 2"
+
+
+def test_an_empty_table_has_no_rows() -> None:
+    assert list(publications(pa.table({"id": pa.array([], pa.string())}))) == []
