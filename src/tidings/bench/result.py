@@ -15,7 +15,10 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The figures of one run, with the command, the data, the commit and the machine they come from."""
+    """The figures of one run, with the command, the data, the commit and the machine they come from.
+
+    Files are named without their folder, which is another one on another machine.
+    """
 
     name: str
     dataset: str
@@ -25,7 +28,9 @@ class Result:
     def record(self) -> dict[str, Any]:
         return {
             "name": self.name,
-            "command": " ".join(["tidings", *sys.argv[1:]]),
+            "command": " ".join(
+                ["tidings", *(Path(word).name if Path(word).is_file() else word for word in sys.argv[1:])]
+            ),
             "dataset": self.dataset,
             "seed": self.seed,
             "commit": _commit(),

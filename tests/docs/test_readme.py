@@ -1,0 +1,23 @@
+import doctest
+import json
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_code_of_the_readme_prints_what_it_says() -> None:
+    results = doctest.testfile(str(ROOT / "README.md"), module_relative=False, encoding="utf-8")
+    assert results.attempted > 5 and results.failed == 0
+
+
+def test_every_figure_of_the_readme_is_in_its_result_file() -> None:
+    figures = json.loads((ROOT / "docs/results/analysis.json").read_text())["figures"]
+    table = re.findall(r"^\| (?:exact|fast) analyser.*\| *([0-9,]+) \|(.*)\|$", (ROOT / "README.md").read_text(), re.M)
+    assert [int(posts.replace(",", "")) for posts, _ in table] == [
+        figures["exact_posts_per_s"],
+        figures["fast_first_pass_posts_per_s"],
+        figures["fast_second_pass_posts_per_s"],
+    ]
+    ratios = [float(x) for _, rest in table for x in re.findall(r"([0-9.]+)x", rest)]
+    assert ratios == [figures["ratio_first_pass"], figures["ratio_second_pass"]]
