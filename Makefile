@@ -33,7 +33,7 @@ test-slow: require-java $(READY) ## run the tests that take minutes; real data f
 	@$(BIN)/pytest -m slow $(ARGS)
 
 fuzz: $(READY) ## throw a million random queries at the language
-	@$(BIN)/python tests/language/fuzz.py --count 1000000
+	@$(BIN)/python tests/language/fuzz.py --count 1000000 $(ARGS)
 
 check: require-java $(READY) ## lint, format, types, layers, then the tests: what has to be green before a commit
 	$(BIN)/ruff check .

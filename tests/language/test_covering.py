@@ -1,20 +1,51 @@
 from __future__ import annotations
 
 import itertools
+import random
 from collections.abc import Iterator
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tests.language.strategies import is_askable, publications, small_queries
+from tests.language.strategies import (
+    ATOM_KINDS,
+    is_askable,
+    publications,
+    random_publication,
+    small_atoms,
+    small_queries,
+)
 from tidings.language import covers, evaluate, parse
-from tidings.model import And, Equals, Publication, Query, Range, Rectangle, Topic, Within, Word
+from tidings.model import And, Circle, Equals, Not, Or, Publication, Query, Range, Rectangle, Topic, Within, Word
 
 
-@settings(max_examples=600, deadline=None)
+@st.composite
+def _likely_covered(draw: st.DrawFn) -> tuple[Query, Query]:
+    """Two conjunctions over few atoms of one kind, so that one often follows from the other, or nearly does."""
+    kind = draw(st.sampled_from(sorted(ATOM_KINDS)))
+    pool = draw(st.lists(ATOM_KINDS[kind], min_size=1, max_size=3))
+    pool += draw(st.lists(small_atoms, max_size=1))
+    signed = st.sampled_from(pool).flatmap(lambda atom: st.sampled_from([atom, atom, Not(atom)]))
+    conjunctions = st.lists(signed, min_size=1, max_size=3).map(lambda c: And(tuple(c)) if len(c) > 1 else c[0])
+    queries = conjunctions.filter(is_askable)
+    return draw(queries), draw(queries)
+
+
+POSTS = tuple(random_publication(random.Random(seed)) for seed in range(600))
+
+
+@settings(max_examples=700, deadline=None)
+@given(_likely_covered())
+def test_covering_is_sound(pair: tuple[Query, Query]) -> None:
+    a, b = pair
+    if a != b and covers(a, b):
+        assert not [post for post in POSTS if evaluate(b, post) and not evaluate(a, post)]
+
+
+@settings(max_examples=200, deadline=None)
 @given(small_queries, small_queries, publications())
-def test_covering_is_sound(a: Query, b: Query, publication: Publication) -> None:
+def test_covering_is_sound_for_any_two_queries(a: Query, b: Query, publication: Publication) -> None:
     if evaluate(b, publication) and not evaluate(a, publication):
         assert not covers(a, b)
 
@@ -28,9 +59,9 @@ def test_every_query_covers_itself(query: Query) -> None:
 @settings(max_examples=300, deadline=None)
 @given(small_queries, small_queries)
 def test_or_covers_its_parts_and_a_part_covers_and(a: Query, b: Query) -> None:
-    both: Query = And((a, b))
-    assume(is_askable(both))
-    assert covers(a, both)
+    both, either = And((a, b)), Or((a, b))
+    assume(is_askable(both) and is_askable(either))
+    assert covers(a, both) and covers(either, a)
 
 
 # Completeness, against all publications of a small grid. Bounds are whole numbers, so halves separate them.
@@ -124,7 +155,30 @@ def test_covering_of_conjunctions_is_complete(pair: tuple[Query, Query, tuple[st
         ("bounding_box:[-1 -1 1 1]", "point_radius:[0 0 50km]", True),
         ("point_radius:[0 0 60km]", "point_radius:[0 0.05 50km]", True),
         ("anything", "price:<1 price:>2", True),  # nothing answers the second
+        ("anything", "id:7 id:>3", True),  # an id is text, and lies in no range
+        ("ts:>=2019-01-01", "ts:2020-01-01", True),  # ts is an instant, so its text says which
+        ('"forest fire"~1', '"forest fire"~5', False),
+        ('"forest fire"~5', '"forest fire"~1', True),
+        ("name:*Mc", "name:Mc*", False),
+        ("name:*Mc*", "name:Mc*", True),
+        ("point_radius:[0 0 60km]", "point_radius:[5 5 50km]", False),
+        ("ts:>2020-01-01", "ts:>=2020-01-01", False),
+        ("ts:>=2020-01-01", "ts:>2020-01-01", True),
+        ("n:9007199254740992", "n:[9007199254740992 TO 9007199254740992]", False),  # also the float of ...993
+        ("n:5", "n:[5 TO 5]", True),
+        ("fire -drill", "fire -test", False),
     ],
 )
 def test_worked_examples(a: str, b: str, answer: bool) -> None:
     assert covers(parse(a), parse(b)) is answer
+
+
+def test_circles_are_sound_at_the_other_end_of_the_earth() -> None:
+    """Where a less careful formula for distances is off by a decimetre."""
+    whole = Circle(0, 90, 20_015_113.709281128)
+    post = Publication("p", lat=-89.9999934162883, lon=10.0)
+    narrow: Query = Range("lat", low=whole.bounds()[0].south)
+    assert not covers(narrow, Within(whole)) or evaluate(narrow, post) or not evaluate(Within(whole), post)
+    wide, other = Within(Circle(0, 0, 20_015_114.16468594)), Within(Circle(104.618495869341, 0, 8_382_052.112582935))
+    far = Publication("p", lat=0.0, lon=179.99999730236277)
+    assert not covers(wide, other) or evaluate(wide, far) or not evaluate(other, far)

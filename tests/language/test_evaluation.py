@@ -84,3 +84,16 @@ def test_an_explanation_says_what_failed() -> None:
     )
     assert not explanation.matched
     assert explanation.reasons == ("fire: not found", '-drill: "drill"')
+
+
+def test_an_explanation_of_a_failure_does_not_read_as_success() -> None:
+    def why(query: str, text: str) -> str:
+        return str(explain(parse(query), Publication("p", text)))
+
+    assert why('"white house"', "house white") == 'no match: "white house": "house", "white", but not so'
+    assert why('"white house"', "a house") == 'no match: "white house": only "house"'
+    assert why("th*", "the end") == "no match: th*: not found"
+
+
+def test_a_long_text_is_searched_for_near_words_in_linear_time() -> None:
+    assert not check('"fire smoke"~1', "fire " * 100_000)

@@ -13,7 +13,7 @@ FAST = FastAnalyser()
 
 _words = st.sampled_from(
     ["fire", "Fires", "SMOKE", "the", "The", "or", "OR", "Or", "not", "NOT", "and", "AND", "And", "rt", "http", "19",
-     "a", "x" * 64, "x" * 65, "é", "don't", "-drill", "ter*", "a:b", "", " ", "\n", "白", "TO", "covid-19", "orange", "note"]
+     "a", "x" * 64, "x" * 65, "é", "don't", "-drill", "ter*", "a:b", "", " ", "\n", "白", "TO", "covid-19", "orange"]
 )  # fmt: skip
 _queries = st.lists(_words, max_size=6).map(" ".join)
 

@@ -2,10 +2,12 @@ import math
 import pickle
 from datetime import UTC, datetime, timedelta, timezone
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tidings.language import evaluate, parse, to_text
 from tidings.model import (
     And,
     Circle,
@@ -14,17 +16,20 @@ from tidings.model import (
     Publication,
     PublicationError,
     QueryError,
+    Range,
     Rectangle,
     StartsWith,
     Subscription,
     SubscriptionError,
+    Topic,
+    Within,
     Word,
 )
 from tidings.model.region import distance_m
 from tidings.model.values import equality_texts, instant_text, number_text, read_instant, read_number
 
 
-@given(st.one_of(st.integers(-(2**63), 2**63), st.floats(allow_nan=False, allow_infinity=False)))
+@given(st.one_of(st.integers(-(2**64) + 1, 2**64 - 1), st.floats(allow_nan=False, allow_infinity=False)))
 def test_a_number_survives_its_text(number: int | float) -> None:
     assert read_number(number_text(number)) == number
     assert equality_texts(number_text(number)) == {number_text(number)}
@@ -64,6 +69,10 @@ def test_what_only_looks_like_an_instant_is_text(text: str) -> None:
         ({"attributes": {"price": float("nan")}}, "not a finite number"),
         ({"attributes": {"price": 10**400}}, "not a finite number"),
         ({"attributes": {"tags": ["a"]}}, "is a list"),
+        ({"attributes": {"lat": 5}}, "cannot name an attribute"),
+        ({"attributes": {5: 1}}, "cannot name an attribute"),
+        ({"topics": "sports"}, "tuple of paths"),
+        ({"ts": datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=2)))}, "outside the years"),
     ],
 )
 def test_a_bad_publication_is_refused_with_the_reason(fields: dict[str, object], reason: str) -> None:
@@ -79,9 +88,51 @@ def test_absent_values_and_instants_are_normalised() -> None:
     assert post.value("text") is None
 
 
+def test_numpy_scalars_are_plain_numbers() -> None:
+    post = Publication("p", lat=np.float64(0.5), lon=np.float64(1.5), attributes={"price": np.float64(0.1)})
+    assert evaluate(parse("price:0.1 lat:0.5"), post)
+    assert to_text(Range("price", low=np.float64(0.5))) == "price:>=0.5"
+    assert to_text(Within(Rectangle(np.float64(1.5), 0, 2, 3))) == "bounding_box:[1.5 0 2 3]"
+
+
+def test_whole_numbers_are_equal_in_any_column_up_to_64_bits() -> None:
+    for value in (10**16, 1e16):
+        assert evaluate(parse("n:1e16"), Publication("p", attributes={"n": value}))
+        assert evaluate(parse("n:10000000000000000"), Publication("p", attributes={"n": value}))
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"query": "fire"}, "make it with tidings.parse"),
+        ({"id": 5}, "its id is text"),
+        ({"tag": "\ud800"}, "its tag is text"),
+        ({"since": "2020-01-01"}, "not a datetime"),
+        ({"version": 0}, "counts from 1"),
+    ],
+)
+def test_a_bad_subscription_is_refused_with_the_reason(fields: dict[str, object], reason: str) -> None:
+    with pytest.raises(SubscriptionError, match=reason):
+        Subscription(**{"id": "s", "query": Word("fire"), **fields})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["topic", "text", "has", "bounding_box", "2x", "a b"])
+def test_what_is_no_name_of_an_attribute_is_refused(name: str) -> None:
+    with pytest.raises(QueryError):
+        Range(name, low=1.0)
+
+
+def test_open_sides_and_whole_bounds_are_written_one_way() -> None:
+    assert Range("n", high=5, low_included=False) == Range("n", high=5.0)
+    with pytest.raises(QueryError, match="float64"):
+        Range("n", low=10**400)
+    with pytest.raises(QueryError, match="tuple of steps"):
+        Topic("news")  # type: ignore[arg-type]
+
+
 def test_values_are_frozen_equal_and_travel() -> None:
     post = Publication("p", "text", attributes={"a": 1})
-    assert pickle.loads(pickle.dumps(post)) == post
+    assert pickle.loads(pickle.dumps(post)) == post and hash(post) == hash(pickle.loads(pickle.dumps(post)))
     with pytest.raises(TypeError):
         post.attributes["a"] = 2  # type: ignore[index]
     error = QueryError("bad", 3)

@@ -64,6 +64,8 @@ def test_language_stop_words_and_stemming_are_choices() -> None:
 def test_an_unknown_language_is_refused_with_the_known_ones() -> None:
     with pytest.raises(TidingsError, match=r"klingon.*german"):
         Analyser("klingon")
+    with pytest.raises(TidingsError, match="set of words"):
+        Analyser(stop_words="the")  # type: ignore[arg-type]
     assert len(languages()) > 20
 
 
@@ -80,6 +82,6 @@ def test_threads_share_an_analyser() -> None:
         assert list(pool.map(ENGLISH.words, texts)) == [["run", "runner", str(i), "fire"] for i in range(2000)]
 
 
-def test_a_chunk_never_spans_a_space() -> None:
+def test_a_chunk_ends_at_an_ascii_space_and_its_forms_at_any() -> None:
     assert chunks("white\thouse\u00a0now") == ["white", "house\u00a0now"]
     assert ENGLISH.words("white\thouse\u00a0london") == ["white", "hous", "london"]

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tidings.model import DataError
 from tidings.terms import Analyser
 from tidings.terms.fast import FastAnalyser
 from tidings.terms.vocabulary import Vocabulary
@@ -36,6 +37,14 @@ def test_the_fast_analyser_equals_the_exact_one(texts: list[str]) -> None:
     assert words(FastAnalyser(), list(texts)) == expected
 
 
+@settings(max_examples=300, deadline=None)
+@given(st.lists(_texts, max_size=3))
+def test_sequences_equal_the_exact_tokens(texts: list[str]) -> None:
+    rows = SHARED.sequences(pa.array(texts, pa.string()))
+    known = [[SHARED.vocabulary[i] if i >= 0 else None for i in rows.row(r)] for r in range(len(rows))]
+    assert known == [[token.word for token in EXACT.tokens(text)] for text in texts]
+
+
 def test_all_layouts_of_a_text_column_are_read() -> None:
     texts = ["fire one", None, "", "smoke two", "rain three"]
     expected = [["fire", "on"], [], [], ["smoke", "two"], ["rain", "three"]]
@@ -55,14 +64,37 @@ def test_all_layouts_of_a_text_column_are_read() -> None:
 
 
 def test_bytes_that_are_no_utf8_do_not_harm_their_neighbours() -> None:
-    texts = [b"fire \xe4\xb8", b"smoke", b"\xff\xfe", b"\xe7"]
+    texts = [
+        b"fire \xe4\xb8",
+        b"smoke",
+        b"\xff\xfe",
+        b"\xe7",
+        b"caf\xe9 fire",
+        b"\xe9@alice smoke",
+        b"\xe5http://x/y fire",
+    ]
     raw = pa.Array.from_buffers(
         pa.string(),
         len(texts),
         [None, pa.py_buffer(np.cumsum([0, *map(len, texts)]).astype(np.int32)), pa.py_buffer(b"".join(texts))],
     )
     sets = SHARED.analyse(raw)
-    assert [[SHARED.vocabulary[i] for i in sets.row(r)] for r in range(4)] == [["fire"], ["smoke"], [], []]
+    assert [[SHARED.vocabulary[i] for i in sets.row(r)] for r in range(7)] == [
+        ["fire"], ["smoke"], [], [], ["caf", "fire"], ["smoke"], ["fire"]
+    ]  # fmt: skip
+
+
+@settings(max_examples=500, deadline=None)
+@given(
+    st.lists(st.lists(st.sampled_from([*b"aZ1'@_:/ h", *bytes(range(0x7F, 0x100))]), max_size=8).map(bytes), max_size=4)
+)
+def test_any_bytes_mean_what_their_replacement_means(raw: list[bytes]) -> None:
+    texts = [b"fire " + row + b" smoke" for row in raw]
+    bounds = pa.py_buffer(np.cumsum([0, *map(len, texts)]).astype(np.int32))
+    column = pa.Array.from_buffers(pa.string(), len(texts), [None, bounds, pa.py_buffer(b"".join(texts))])
+    sets = SHARED.analyse(column)
+    got = [[SHARED.vocabulary[i] for i in sets.row(r)] for r in range(len(texts))]
+    assert got == [EXACT.words(row.decode("utf-8", "replace")) for row in texts]
 
 
 def test_the_table_grows_with_distinct_words_and_long_rows() -> None:
@@ -91,6 +123,8 @@ def test_a_fixed_vocabulary_is_not_grown() -> None:
     fast = FastAnalyser(vocabulary=Vocabulary(["fire"]), grow=False)
     assert words(fast, ["fire and smoke"]) == [["fire"]]
     assert list(fast.vocabulary) == ["fire"]
+    fast.vocabulary.add("smoke")
+    assert words(fast, ["fire and smoke"]) == [["fire", "smoke"]]
 
 
 def test_other_analysers_are_followed() -> None:
@@ -98,5 +132,6 @@ def test_other_analysers_are_followed() -> None:
 
 
 def test_what_is_no_text_is_refused() -> None:
-    with pytest.raises(pa.ArrowNotImplementedError):
-        SHARED.analyse(pa.array([[1]]))
+    for wrong in (pa.array([[1]]), pa.array([1]), pa.array([b"x"]), ["x"]):
+        with pytest.raises(DataError, match="column of text"):
+            SHARED.analyse(wrong)

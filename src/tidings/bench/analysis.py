@@ -28,6 +28,8 @@ def measure(texts: pa.ChunkedArray, advance: Callable[[int], None] = lambda _: N
     The fast analyser is measured on a first pass, in which it meets most words for the first time, and on a second one,
     as a stream that has run for a while.
     """
+    if not len(texts):
+        raise DataError("there are no posts to analyse")
     exact, fast = Analyser(), FastAnalyser()
     fast.analyse(pa.array(["the"]))  # compiling is not analysing; a stop word leaves no trace
     blocks = [texts.slice(start, BLOCK_ROWS).combine_chunks() for start in range(0, len(texts), BLOCK_ROWS)]

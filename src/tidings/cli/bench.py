@@ -38,9 +38,9 @@ def analysis(
     from tidings.bench.analysis import measure  # noqa: PLC0415  # heavy imports only when they are needed
     from tidings.bench.result import Result  # noqa: PLC0415
     from tidings.cli.output import print_figures, progress  # noqa: PLC0415
-    from tidings.workloads import Posts, read_tweets  # noqa: PLC0415
+    from tidings.workloads import Posts, read_texts  # noqa: PLC0415
 
-    table = read_tweets(posts, rows) if posts else Posts(seed=seed).table(rows or 50_000)
+    table = read_texts(posts, rows) if posts else Posts(seed=seed).table(rows or 50_000)
     with progress("analysing", table.num_rows) as advance:
         figures = measure(table["text"], advance)
     dataset = posts.name if posts else "made-up posts"

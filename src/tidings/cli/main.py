@@ -52,7 +52,7 @@ def main() -> None:
     """The entry point: errors are one line and a hint, unless --debug asks for more."""
     try:
         app()
-    except TidingsError as error:
+    except (TidingsError, OSError) as error:
         if os.environ.get("TIDINGS_DEBUG"):
             raise
         typer.echo(f"tidings: {error}", err=True)

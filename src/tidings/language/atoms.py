@@ -7,6 +7,7 @@ of the query, as stop words are left out of posts.
 
 from __future__ import annotations
 
+from collections.abc import Sequence as Steps
 from dataclasses import dataclass, field
 
 from tidings.model.errors import QueryError
@@ -105,3 +106,19 @@ def _form_prefix(text: str, source: Atom, analyser: Analyser) -> FormPrefix:
     if len(forms[0]) < MIN_PREFIX_CHARS:
         raise QueryError(f"'{text}*' is too short: at least {MIN_PREFIX_CHARS} letters before '*'", None, source)
     return FormPrefix(forms[0], source)
+
+
+def has_piece(piece: StartsWith | EndsWith | Contains, text: str) -> bool:
+    """Whether a text begins, ends or continues as asked."""
+    match piece:
+        case StartsWith(_, part):
+            return text.startswith(part)
+        case EndsWith(_, part):
+            return text.endswith(part)
+        case Contains(_, part):
+            return part in text
+
+
+def is_below(topic: Steps[str], path: Steps[str]) -> bool:
+    """Whether a topic, as steps, is at or below a path, in which ``*`` is any one step."""
+    return len(topic) >= len(path) and all(step in ("*", own) for step, own in zip(path, topic, strict=False))

@@ -28,7 +28,7 @@ from tidings.model.query import (
     Within,
     Word,
 )
-from tidings.model.region import Circle, Rectangle, Region
+from tidings.model.region import Circle, Rectangle, Region, checked_degrees
 from tidings.model.values import read_instant, read_number
 
 METRES = {"km": 1000.0, "mi": 1609.344, "m": 1.0}
@@ -89,8 +89,6 @@ class QueryBuilder(Transformer[Token, Part]):
 
     def field(self, field: Token, *builders: Callable[[str], Query]) -> Part:
         name = field[:-1]
-        if name == "text":
-            raise QueryError("write the words themselves, without 'text:'", column(field))
         parts = tuple(Part(_at(field, build, name), column(field)) for build in builders)
         return parts[0] if len(parts) == 1 else self.any(*parts)
 
@@ -104,7 +102,12 @@ class QueryBuilder(Transformer[Token, Part]):
     def box(self, box: Token, coordinates: list[Token]) -> Part:
         if len(coordinates) != 4:
             raise QueryError(f"a box is [west south east north], got {len(coordinates)} numbers", column(box))
-        degrees = [_number(token, "degrees") for token in coordinates]
+        degrees = [
+            _at(token, checked_degrees, side, _number(token, "degrees"), limit)
+            for token, side, limit in zip(
+                coordinates, ("west", "south", "east", "north"), (180, 90, 180, 90), strict=True
+            )
+        ]
         return Part(Within(_at(coordinates[0], Rectangle, *degrees)), column(box))
 
     def circle(self, circle: Token, coordinates: list[Token]) -> Part:
@@ -113,7 +116,11 @@ class QueryBuilder(Transformer[Token, Part]):
                 f"a circle is [lon lat radius], as in [151.2 -33.9 16km], got {len(coordinates)} parts", column(circle)
             )
         lon, lat, radius = coordinates
-        region: Region = _at(lon, Circle, _number(lon, "degrees"), _number(lat, "degrees"), _metres(radius))
+        centre = (
+            _at(lon, checked_degrees, "longitude", _number(lon, "degrees"), 180),
+            _at(lat, checked_degrees, "latitude", _number(lat, "degrees"), 90),
+        )
+        region: Region = _at(radius, Circle, *centre, _metres(radius))
         return Part(Within(region), column(circle))
 
     def coordinates(self, *tokens: Token) -> list[Token]:
@@ -207,6 +214,10 @@ def _checked_literal(name: str, literal: Token) -> str:
     """The literal of an equality, unless it looks like an operator that there is not."""
     if name.lower() in ("http", "https") and literal.startswith("//"):
         raise QueryError("links are dropped from posts before they are matched; ask for words instead", column(literal))
+    if literal[0] == "-" and read_number(literal) is None:
+        raise QueryError(
+            f"to exclude, write -{name}:{literal[1:]}; to look for this very text, quote it", column(literal)
+        )
     if literal[0] in "=!~<>≤≥≠":
         raise QueryError(
             f"unknown operator {literal[0]!r}; there are {name}:value, {name}:>1, {name}:>=1, {name}:<1, {name}:<=1, "

@@ -35,7 +35,7 @@ _HABITS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
 
 # What may come next, most telling first: a terminal of the grammar and how a person would name it.
 _EXPECTED = (
-    ("COORDINATE", "a number"),
+    ("COORDINATE", "a number or ']'"),
     ("CLOSE", "']' or '}'"),
     ("RSQB", "']'"),
     ("_TO", "TO, as in [10 TO 20]"),

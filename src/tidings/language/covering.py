@@ -15,14 +15,13 @@ from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
-from tidings.language.atoms import FormPrefix, ResolvedAtom, Sequence
+from tidings.language.atoms import FormPrefix, ResolvedAtom, Sequence, has_piece, is_below
 from tidings.language.normal import Conjunction, normal_form
 from tidings.model.query import Bound, Contains, EndsWith, Equals, Present, Query, Range, StartsWith, Topic, Within
 from tidings.model.region import Circle, Rectangle, distance_m
 from tidings.model.values import equality_texts, instant_text, number_text, read_instant, read_number
-from tidings.terms import Analyser
+from tidings.terms import ENGLISH, Analyser
 
-_ENGLISH = Analyser()
 _DOMAINS = {"lat": (-90.0, 90.0), "lon": (-180.0, 180.0)}
 _EXACT_FLOAT = 2.0**53
 _SLACK_M = 0.01
@@ -32,7 +31,7 @@ Interval = tuple[Bound, Bound]
 """A closed interval of numbers or of instants; empty if the first is greater than the second."""
 
 
-def covers(a: Query, b: Query, analyser: Analyser = _ENGLISH) -> bool:
+def covers(a: Query, b: Query, analyser: Analyser = ENGLISH) -> bool:
     """Whether every publication that answers ``b`` answers ``a``. Never yes wrongly.
 
     >>> from tidings.language import parse
@@ -72,6 +71,8 @@ class _Facts:
         if self.named & _DOMAINS.keys():
             for name, (low, high) in _DOMAINS.items():
                 self._narrow(name, Range(name, low, high))
+        if "ts" in self.named:  # always an instant
+            self._narrow("ts", Range("ts", low=datetime.min))
         for name in self.texts.keys() & (self.numbers.keys() | self.instants.keys()):
             self.texts[name] = frozenset(text for text in self.texts[name] if self._in_interval(name, text))
 
@@ -83,6 +84,7 @@ class _Facts:
             any(low > high for low, high in intervals)  # type: ignore[operator]  # both of one kind
             or not all(self.texts.values())
             or bool(self.numbers.keys() & self.instants.keys())
+            or "id" in self.numbers.keys() | self.instants.keys()  # always text
         )
 
     def imply(self, atom: ResolvedAtom) -> bool:
@@ -93,7 +95,7 @@ class _Facts:
             case FormPrefix(beginning):
                 return any(isinstance(own, FormPrefix) and own.beginning.startswith(beginning) for own in self.atoms)
             case Topic(path):
-                return any(isinstance(own, Topic) and _topic_implies(own.path, path) for own in self.atoms)
+                return any(isinstance(own, Topic) and is_below(own.path, path) for own in self.atoms)
             case Within(region):
                 return atom in self.atoms or self._imply_region(region)
             case Present(name):
@@ -125,7 +127,7 @@ class _Facts:
             self._narrow("lon", Range("lon", boxes[0].west, boxes[0].east))
 
     def _narrow(self, name: str, asked: Range) -> None:
-        low, high = _closed(asked)
+        low, high = closed(asked)
         known = self.instants if isinstance(low, datetime) else self.numbers
         own_low, own_high = known.get(name, (low, high))
         known[name] = max(low, own_low), min(high, own_high)
@@ -164,7 +166,7 @@ class _Facts:
         return self.texts[name] if name in self.texts else frozenset({single} if single is not None else ())
 
     def _imply_range(self, asked: Range) -> bool:
-        low, high = _closed(asked)
+        low, high = closed(asked)
         known = (self.instants if isinstance(low, datetime) else self.numbers).get(asked.name)
         if known is None:
             return False
@@ -184,14 +186,14 @@ class _Facts:
 
     def _imply_piece(self, asked: StartsWith | EndsWith | Contains) -> bool:
         texts = self.texts.get(asked.name)
-        if texts is not None and all(_surely_text(text) and _has_piece(asked, text) for text in texts):
+        if texts is not None and all(_surely_text(text) and has_piece(asked, text) for text in texts):
             return True
         pieces = [own for own in self.atoms if isinstance(own, StartsWith | EndsWith | Contains)]
         same_side = [own for own in pieces if own.name == asked.name and isinstance(asked, Contains | type(own))]
-        return any(_has_piece(asked, own.value) for own in same_side)
+        return any(has_piece(asked, own.value) for own in same_side)
 
 
-def _closed(asked: Range) -> Interval:
+def closed(asked: Range) -> Interval:
     """The same range with both borders inside: values are float64 or microseconds, so the next one exists."""
     if isinstance(asked.low, datetime) or isinstance(asked.high, datetime):
         return _closed_instants(asked)
@@ -224,20 +226,6 @@ def _sequence_implies(own: Sequence, asked: Sequence) -> bool:
     return own.slop == 0 and any(all((w, at + o) in placed for w, o in wanted) for at in own.offsets)
 
 
-def _topic_implies(own: tuple[str, ...], asked: tuple[str, ...]) -> bool:
-    return len(asked) <= len(own) and all(step in ("*", mine) for step, mine in zip(asked, own, strict=False))
-
-
 def _surely_text(text: str) -> bool:
     """Whether a value with this canonical text can only be text."""
     return read_number(text) is None and read_instant(text) is None and text not in ("true", "false")
-
-
-def _has_piece(asked: StartsWith | EndsWith | Contains, text: str) -> bool:
-    match asked:
-        case StartsWith(_, piece):
-            return text.startswith(piece)
-        case EndsWith(_, piece):
-            return text.endswith(piece)
-        case Contains(_, piece):
-            return piece in text

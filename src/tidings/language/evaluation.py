@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from tidings.language.atoms import NOTHING_LEFT, FormPrefix, ResolvedAtom, Sequence, resolve
+from tidings.language.atoms import NOTHING_LEFT, FormPrefix, ResolvedAtom, Sequence, has_piece, is_below, resolve
 from tidings.model.errors import QueryError
 from tidings.model.publication import Publication
 from tidings.model.query import (
@@ -27,9 +29,7 @@ from tidings.model.query import (
     Within,
 )
 from tidings.model.values import Value, equality_texts, value_text
-from tidings.terms import Analyser, Token
-
-_ENGLISH = Analyser()
+from tidings.terms import ENGLISH, Analyser, Token
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Content:
         return cls(publication, tuple(analyser.tokens(publication.text)))
 
 
-def evaluate(query: Query, publication: Publication, analyser: Analyser = _ENGLISH) -> bool:
+def evaluate(query: Query, publication: Publication, analyser: Analyser = ENGLISH) -> bool:
     """Whether the publication answers the query.
 
     >>> from tidings.language import parse
@@ -88,7 +88,7 @@ def holds(atom: ResolvedAtom, content: Content) -> bool:
             lon, lat = content.publication.lon, content.publication.lat
             return lon is not None and lat is not None and region.contains(lon, lat)
         case Topic(path):
-            return any(_is_below(topic.split("/"), path) for topic in content.publication.topics)
+            return any(is_below(topic.split("/"), path) for topic in content.publication.topics)
         case _:
             value = content.publication.value(atom.name)
             return value is not None and _value_holds(atom, value)
@@ -102,12 +102,15 @@ def _has_sequence(sequence: Sequence, tokens: tuple[Token, ...]) -> bool:
         return any(all((word, start + offset) in at for word, offset in pairs) for start in starts)
     needed = Counter(sequence.words)
     places = [token for token in tokens if token.word in needed]
-    windows = (Counter(t.word for t in places if 0 <= t.position - p.position <= sequence.window) for p in places)
-    return any(needed <= window for window in windows)
+    return any(needed <= Counter(_within(places, start, sequence.window)) for start in range(len(places)))
 
 
-def _is_below(topic: list[str], path: tuple[str, ...]) -> bool:
-    return len(topic) >= len(path) and all(step in ("*", own) for step, own in zip(path, topic, strict=False))
+def _within(places: list[Token], start: int, window: int) -> Iterator[str | None]:
+    """The words from ``places[start]`` on that stand at most ``window`` behind it."""
+    last = places[start].position + window
+    return (
+        token.word for token in itertools.takewhile(lambda t: t.position <= last, places[start : start + window + 1])
+    )
 
 
 def _value_holds(atom: Equals | StartsWith | EndsWith | Contains | Range | Present, value: Value) -> bool:
@@ -118,15 +121,8 @@ def _value_holds(atom: Equals | StartsWith | EndsWith | Contains | Range | Prese
             return value_text(value) in equality_texts(literal)
         case Range():
             return in_range(atom, value)
-    if not isinstance(value, str):
-        return False
-    match atom:
-        case StartsWith(_, piece):
-            return value.startswith(piece)
-        case EndsWith(_, piece):
-            return value.endswith(piece)
-        case Contains(_, piece):
-            return piece in value
+        case _:
+            return isinstance(value, str) and has_piece(atom, value)
 
 
 def in_range(asked: Range, value: Value) -> bool:

@@ -11,9 +11,7 @@ from tidings.language.printer import to_text
 from tidings.model.publication import Publication
 from tidings.model.query import Query, Topic, Within
 from tidings.model.values import value_text
-from tidings.terms import Analyser
-
-_ENGLISH = Analyser()
+from tidings.terms import ENGLISH, Analyser
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +25,7 @@ class Explanation:
         return ("matched: " if self.matched else "no match: ") + "; ".join(self.reasons)
 
 
-def explain(query: Query, publication: Publication, analyser: Analyser = _ENGLISH) -> Explanation:
+def explain(query: Query, publication: Publication, analyser: Analyser = ENGLISH) -> Explanation:
     """What matched, or the first thing that failed in each alternative.
 
     >>> from tidings.language import parse
@@ -49,11 +47,19 @@ def explain(query: Query, publication: Publication, analyser: Analyser = _ENGLIS
 def _first_failure(conjunction: Conjunction, content: Content) -> str | None:
     for atom in conjunction.required:
         if not holds(atom, content):
-            return f"{_written(atom)}: {_seen(atom, content) or 'not found'}"
+            return f"{_written(atom)}: {_missed(atom, content)}"
     for atom in conjunction.forbidden:
         if holds(atom, content):
             return f"-{_written(atom)}: {_seen(atom, content)}"
     return None
+
+
+def _missed(atom: ResolvedAtom, content: Content) -> str:
+    """Why a required atom does not hold."""
+    seen = _seen(atom, content)
+    if isinstance(atom, Sequence) and seen:
+        return f"only {seen}" if len(seen.split(",")) < len(set(atom.words)) else f"{seen}, but not so"
+    return seen or "not found"
 
 
 def _successes(conjunction: Conjunction, content: Content) -> tuple[str, ...]:
@@ -76,7 +82,8 @@ def _seen(atom: ResolvedAtom, content: Content) -> str:
             forms = [token.form for token in content.tokens if token.word in words]
             return ", ".join(f'"{form}"' for form in dict.fromkeys(forms))
         case FormPrefix(beginning):
-            forms = [token.form for token in content.tokens if token.form.startswith(beginning)]
+            kept = (token.form for token in content.tokens if token.word is not None)
+            forms = [form for form in kept if form.startswith(beginning)]
             return ", ".join(f'"{form}"' for form in dict.fromkeys(forms))
         case Within():
             return "no place" if publication.lon is None else f"it is at {publication.lon:g} {publication.lat:g}"

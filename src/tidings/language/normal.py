@@ -6,6 +6,7 @@ computed before the form is, so that a query whose form explodes is refused in m
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from math import prod
 
@@ -125,20 +126,22 @@ def _joined(*conjunctions: Conjunction) -> Conjunction:
 
 def _without_absorbed(conjunctions: tuple[Conjunction, ...]) -> tuple[Conjunction, ...]:
     """Drop what asks for more than another alternative does: ``fire OR (fire smoke)`` is ``fire``."""
-    sets = {(frozenset(c.required), frozenset(c.forbidden)): c for c in reversed(conjunctions)}
-    # Whatever absorbs a conjunction requires one of its atoms first of all: look only there.
-    by_first: dict[ResolvedAtom, list[tuple[frozenset[ResolvedAtom], frozenset[ResolvedAtom]]]] = {}
-    for (required, forbidden), conjunction in sets.items():
-        by_first.setdefault(conjunction.required[0], []).append((required, forbidden))
+    demands = {_demands(conjunction): conjunction for conjunction in reversed(conjunctions)}
+    # Whatever absorbs a conjunction is a subset of its demands: file each under its rarest one, and look only there.
+    uses = Counter(demand for own in demands for demand in own)
+    filed: dict[tuple[bool, ResolvedAtom], list[frozenset[tuple[bool, ResolvedAtom]]]] = {}
+    for own in demands:
+        filed.setdefault(min(own, key=lambda demand: uses[demand]), []).append(own)
 
-    def is_absorbed(required: frozenset[ResolvedAtom], forbidden: frozenset[ResolvedAtom]) -> bool:
-        return any(
-            (r, f) != (required, forbidden) and r <= required and f <= forbidden
-            for atom in required
-            for r, f in by_first.get(atom, ())
-        )
+    def is_absorbed(own: frozenset[tuple[bool, ResolvedAtom]]) -> bool:
+        return any(other < own for demand in own for other in filed.get(demand, ()))
 
-    return tuple(c for key, c in reversed(sets.items()) if not is_absorbed(*key))
+    return tuple(conjunction for own, conjunction in reversed(demands.items()) if not is_absorbed(own))
+
+
+def _demands(conjunction: Conjunction) -> frozenset[tuple[bool, ResolvedAtom]]:
+    required = [(True, atom) for atom in conjunction.required]
+    return frozenset(required + [(False, atom) for atom in conjunction.forbidden])
 
 
 def _source(atom: ResolvedAtom) -> object:

@@ -16,16 +16,14 @@ from tidings.language.normal import MAX_DEPTH, normal_form
 from tidings.language.printer import to_text
 from tidings.model.errors import QueryError
 from tidings.model.query import ATTRIBUTE_NAME, BARE_WORD, UNWRITABLE, Query
-from tidings.terms import Analyser
+from tidings.terms import ENGLISH, Analyser
 
 MAX_QUERY_CHARS = 4_096
 
-_BRACKETS = re.compile(r"""[()]|"(?:\\.|[^"\\])*\"""", re.DOTALL)
-
-_ENGLISH = Analyser()
+_BRACKETS = re.compile(r"""[()]|"(?:\\.|[^"\\])*"|[“„](?:\\.|[^“”„\\])*[”“]""", re.DOTALL)
 
 
-def parse(text: str, *, syntax: Literal["tidings", "padres"] = "tidings", analyser: Analyser = _ENGLISH) -> Query:
+def parse(text: str, *, syntax: Literal["tidings", "padres"] = "tidings", analyser: Analyser = ENGLISH) -> Query:
     """The query that ``text`` writes; raises :class:`QueryError` with the column where it makes no sense.
 
     ``analyser`` is the one that posts pass: a query of nothing but its stop words is refused.
@@ -37,7 +35,8 @@ def parse(text: str, *, syntax: Literal["tidings", "padres"] = "tidings", analys
     tidings.model.errors.QueryError: query, column 9: expected a number or a date after '>', got 'abc'
     """
     _check_characters(text)
-    _check_nesting(text)
+    if syntax == "tidings":
+        _check_nesting(text)
     if syntax not in ("tidings", "padres"):
         raise ValueError(f"syntax is 'tidings' or 'padres', got {syntax!r}")
     try:

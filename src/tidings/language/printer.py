@@ -27,7 +27,7 @@ from tidings.model.query import (
 from tidings.model.region import Rectangle, Region
 from tidings.model.values import instant_text, number_text
 
-_BARE_VALUE = re.compile(r"""(?!OR$|TO$)[^\s\x00-\x1f()\[\]{}"“”„*=!~<>≤≥≠/][^\s\x00-\x1f()\[\]{}"“”„*]*""")
+_BARE_VALUE = re.compile(r"""(?!OR$|TO$|-(?![0-9]))[^\s\x00-\x1f()\[\]{}"“”„*=!~<>≤≥≠/][^\s\x00-\x1f()\[\]{}"“”„*]*""")
 _BARE_PATH = re.compile(r"""(?!OR$)[^\s\x00-\x1f()\[\]{}"“”„]+""")
 
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from types import MappingProxyType
 
 from tidings.model.errors import PublicationError
-from tidings.model.values import Value, utc
+from tidings.model.values import Value, half_pair, utc
 
 MAX_TEXT_CHARS = 1_000_000
 MAX_NUMBER = sys.float_info.max
@@ -34,7 +34,7 @@ class Publication:
     lat: float | None = None
     lon: float | None = None
     topics: tuple[str, ...] = ()
-    attributes: Mapping[str, Value] = field(default_factory=dict)
+    attributes: Mapping[str, Value] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         self._check_text("id", self.id)
@@ -43,17 +43,14 @@ class Publication:
             raise PublicationError("a publication needs an id that is not empty")
         if len(self.text) > MAX_TEXT_CHARS:
             raise self._error(f"its text has {len(self.text):,} characters; at most {MAX_TEXT_CHARS:,} are taken")
-        self._check_place()
-        for topic in self.topics:
-            self._check_text("topic", topic)
-            if "\0" in topic or not all(topic.split("/")):
-                raise self._error(f"its topic {topic!r} is not a path of non-empty steps like sports/soccer")
+        object.__setattr__(self, "lat", self._checked_degrees("lat"))
+        object.__setattr__(self, "lon", self._checked_degrees("lon"))
+        if (self.lat is None) != (self.lon is None):
+            raise self._error("a place needs both lat and lon")
+        object.__setattr__(self, "ts", None if self.ts is None else self._checked_instant("ts", self.ts))
+        object.__setattr__(self, "topics", self._checked_topics())
         kept = {name: self._checked(name, value) for name, value in self.attributes.items() if value is not None}
         object.__setattr__(self, "attributes", MappingProxyType(kept))
-        if self.ts is not None:
-            if not isinstance(self.ts, datetime):
-                raise self._error(f"its ts is a {type(self.ts).__name__}, not a datetime")
-            object.__setattr__(self, "ts", utc(self.ts))
 
     def __reduce__(self) -> tuple[type[Publication], tuple[object, ...]]:
         fields = (self.id, self.text, self.ts, self.lat, self.lon, self.topics, dict(self.attributes))
@@ -68,39 +65,55 @@ class Publication:
             return self.topics[0] if self.topics else None
         return self.attributes.get(name)
 
-    def _check_place(self) -> None:
-        if (self.lat is None) != (self.lon is None):
-            raise self._error("a place needs both lat and lon")
-        if self.lat is None or self.lon is None:
-            return
-        for name in ("lat", "lon"):
-            if not isinstance(degrees := getattr(self, name), int | float) or isinstance(degrees, bool):
-                raise self._error(f"its {name} is a {type(degrees).__name__}, not a number of degrees")
-        if not -90 <= self.lat <= 90:
-            raise self._error(f"its lat is between -90 and 90 degrees, got {self.lat:g}")
-        if not -180 <= self.lon <= 180:
-            raise self._error(f"its lon is between -180 and 180 degrees, got {self.lon:g}")
+    def _checked_degrees(self, name: str) -> float | None:
+        degrees = getattr(self, name)
+        if degrees is None:
+            return None
+        if not isinstance(degrees, int | float) or isinstance(degrees, bool):
+            raise self._error(f"its {name} is a {type(degrees).__name__}, not a number of degrees")
+        limit = 90 if name == "lat" else 180
+        if not -limit <= degrees <= limit:
+            raise self._error(f"its {name} is between -{limit} and {limit} degrees, got {degrees:g}")
+        return float(degrees)
+
+    def _checked_topics(self) -> tuple[str, ...]:
+        if isinstance(self.topics, str):
+            raise self._error(f"its topics are a tuple of paths, got the text {self.topics!r}")
+        for topic in self.topics:
+            self._check_text("topic", topic)
+            if "\0" in topic or not all(topic.split("/")):
+                raise self._error(f"its topic {topic!r} is not a path of non-empty steps like sports/soccer")
+        return tuple(self.topics)
+
+    def _checked_instant(self, name: str, instant: object) -> datetime:
+        if not isinstance(instant, datetime):
+            raise self._error(f"its {name} is a {type(instant).__name__}, not a datetime")
+        try:
+            return utc(instant)
+        except ValueError as error:
+            raise self._error(f"its {name} is no instant: {error}") from None
 
     def _checked(self, name: str, value: Value) -> Value:
+        if not isinstance(name, str) or name in FIELDS:
+            raise self._error(f"{name!r} cannot name an attribute: names are text, and {', '.join(FIELDS)} are fields")
         if isinstance(value, str):
             self._check_text(name, value)
-        elif isinstance(value, datetime):
-            return utc(value)
-        elif not isinstance(value, int | float):
+            return value
+        if isinstance(value, datetime):
+            return self._checked_instant(name, value)
+        if not isinstance(value, int | float):
             raise self._error(
                 f"its {name!r} is a {type(value).__name__}; text, numbers, truth values, instants are taken"
             )
-        elif not abs(value) <= MAX_NUMBER:  # so that NaN fails too
+        if not abs(value) <= MAX_NUMBER:  # so that NaN fails too
             raise self._error(f"its attribute {name!r} is not a finite number of float64's range; leave it out instead")
-        return value
+        return float(value) if isinstance(value, float) else value
 
     def _check_text(self, name: str, text: object) -> None:
         if not isinstance(text, str):
             raise self._error(f"its {name} is a {type(text).__name__}, not text")
-        try:
-            text.encode()
-        except UnicodeEncodeError as error:
-            raise self._error(f"its {name} has half of a surrogate pair at character {error.start + 1}") from None
+        if (at := half_pair(text)) is not None:
+            raise self._error(f"its {name} has half of a surrogate pair at character {at}")
 
     def _error(self, problem: str) -> PublicationError:
         return PublicationError(f"publication {self.id!r}: {problem}")

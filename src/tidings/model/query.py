@@ -28,7 +28,8 @@ UNWRITABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 KEYWORDS = frozenset({"AND", "OR", "NOT"})
 MAX_WORD_CHARS = 256
 MAX_PHRASE_CHARS = 2_048
-RESERVED_NAMES = frozenset({"bounding_box", "has", "point_radius", "text", "topic"})
+OPERATORS = frozenset({"bounding_box", "has", "point_radius"})
+"""Names of the language itself; "text" and "topic" are fields of their own, which only ``has:`` can ask for."""
 
 _BARE_WORD = re.compile(BARE_WORD)
 _ATTRIBUTE_NAME = re.compile(ATTRIBUTE_NAME)
@@ -45,6 +46,8 @@ class Word:
             raise QueryError(f'{self.text} needs something on each side; to look for the word, quote it: "{self.text}"')
         if self.text.upper() in {"OR", "NOT"}:
             raise QueryError(f"{self.text!r} is a stop word; write {self.text.upper()} to join, or quote it")
+        if self.text.startswith(("AND-", "OR-", "NOT-")):
+            raise QueryError(f"{self.text!r} is one word; put a space before '-', or quote it")
         _check_length(self.text, "a word", MAX_WORD_CHARS)
         if not _BARE_WORD.fullmatch(self.text):
             raise QueryError(f'{self.text!r} is not one plain word; quote it: "{self.text}"')
@@ -62,6 +65,8 @@ class Phrase:
         _check_length(self.text, "a phrase", MAX_PHRASE_CHARS)
         if not self.text.strip():
             raise QueryError('a phrase needs a word between its quotes, as in "white house"')
+        if re.search(r"\w\*", self.text):
+            raise QueryError("a '*' inside quotes completes no word; take it out, or write the word without quotes")
         if not 0 <= self.slop <= 100:
             raise QueryError(f"the distance after '~' is between 0 and 100, got {self.slop}")
 
@@ -139,6 +144,8 @@ class Range:
             raise QueryError(f"a range needs at least one bound; to ask whether it is there, write has:{self.name}")
         for side in ("low", "high"):
             object.__setattr__(self, side, _checked_bound(self.name, getattr(self, side)))
+            if getattr(self, side) is None:
+                object.__setattr__(self, f"{side}_included", True)
         if self.low is None or self.high is None:
             return
         if isinstance(self.low, datetime) != isinstance(self.high, datetime):
@@ -151,12 +158,13 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Present:
-    """An attribute that the publication has, whatever it holds."""
+    """An attribute or field that the publication has, whatever it holds."""
 
     name: str
 
     def __post_init__(self) -> None:
-        _check_name(self.name)
+        if self.name not in ("text", "topic"):
+            _check_name(self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,9 +181,14 @@ class Topic:
     path: tuple[str, ...]
 
     def __post_init__(self) -> None:
+        if isinstance(self.path, str):
+            raise QueryError(f"the path of a topic is a tuple of steps, got the text {self.path!r}")
+        object.__setattr__(self, "path", tuple(self.path))
         _check_writable("/".join(self.path))
         if not self.path or any(not step or "/" in step for step in self.path):
             raise QueryError(f"a topic is a path of non-empty steps like sports/soccer, got {'/'.join(self.path)!r}")
+        if any("*" in step and step != "*" for step in self.path):
+            raise QueryError(f"a '*' in a topic stands for one whole step, as in sports/*, got {'/'.join(self.path)!r}")
         if all(step == "*" for step in self.path):
             raise QueryError("a topic needs at least one step that is not '*'")
 
@@ -225,11 +238,15 @@ def _flattened(kind: type[And] | type[Or], children: tuple[Query, ...]) -> tuple
 
 
 def _checked_bound(name: str, bound: Bound | None) -> Bound | None:
-    if isinstance(bound, datetime):
-        return utc(bound)
-    if bound is not None and not math.isfinite(bound):
-        raise QueryError(f"the bounds of {name} are finite numbers, got {bound}")
-    return bound
+    if bound is None:
+        return None
+    try:
+        checked = utc(bound) if isinstance(bound, datetime) else float(bound)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise QueryError(f"a bound of {name} is a number of float64's range or an instant: {error}") from None
+    if isinstance(checked, float) and not math.isfinite(checked):
+        raise QueryError(f"the bounds of {name} are finite numbers, got {checked}")
+    return checked
 
 
 def _check_writable(text: str) -> None:
@@ -245,5 +262,7 @@ def _check_length(text: str, what: str, most: int) -> None:
 def _check_name(name: str) -> None:
     if not _ATTRIBUTE_NAME.fullmatch(name):
         raise QueryError(f"{name!r} is not a name of an attribute: letters, digits, '_' and '.', not a digit first")
-    if name in RESERVED_NAMES - {"text", "topic"}:
+    if name in OPERATORS:
         raise QueryError(f"{name!r} is an operator of the language and cannot name an attribute")
+    if name in ("text", "topic"):
+        raise QueryError(f"{name!r} is no attribute: words are asked for by themselves, topics as topic:sports/soccer")

@@ -27,10 +27,8 @@ class Rectangle:
     north: float
 
     def __post_init__(self) -> None:
-        _check_degrees("west", self.west, 180)
-        _check_degrees("south", self.south, 90)
-        _check_degrees("east", self.east, 180)
-        _check_degrees("north", self.north, 90)
+        for side, limit in (("west", 180), ("south", 90), ("east", 180), ("north", 90)):
+            object.__setattr__(self, side, checked_degrees(side, getattr(self, side), limit))
         if self.west > self.east:
             raise QueryError(
                 f"west ({self.west:g}) is greater than east ({self.east:g}); the order is west south east north, "
@@ -62,8 +60,9 @@ class Circle:
     radius_m: float
 
     def __post_init__(self) -> None:
-        _check_degrees("longitude", self.lon, 180)
-        _check_degrees("latitude", self.lat, 90)
+        object.__setattr__(self, "lon", checked_degrees("longitude", self.lon, 180))
+        object.__setattr__(self, "lat", checked_degrees("latitude", self.lat, 90))
+        object.__setattr__(self, "radius_m", float(self.radius_m))
         if not 0 < self.radius_m <= MAX_RADIUS_M:
             raise QueryError(
                 f"a radius is more than 0 and at most {MAX_RADIUS_M / 1000:.0f} km, got {self.radius_m / 1000:g} km"
@@ -97,13 +96,17 @@ Region = Rectangle | Circle
 
 
 def distance_m(lon1: float, lat1: float, lon2: float, lat2: float) -> float:
-    """Great-circle distance in metres (haversine)."""
-    phi1, phi2 = math.radians(lat1), math.radians(lat2)
-    a = math.sin((phi2 - phi1) / 2) ** 2
-    b = math.sin(math.radians(lon2 - lon1) / 2) ** 2
-    return 2 * EARTH_RADIUS_M * math.asin(min(1.0, math.sqrt(a + math.cos(phi1) * math.cos(phi2) * b)))
+    """Great-circle distance in metres, by Vincenty's formula for a sphere: exact near and far, also at the antipode."""
+    phi1, phi2, turn = math.radians(lat1), math.radians(lat2), math.radians(lon2 - lon1)
+    across = math.cos(phi2) * math.sin(turn)
+    along = math.cos(phi1) * math.sin(phi2) - math.sin(phi1) * math.cos(phi2) * math.cos(turn)
+    inner = math.sin(phi1) * math.sin(phi2) + math.cos(phi1) * math.cos(phi2) * math.cos(turn)
+    return EARTH_RADIUS_M * math.atan2(math.sqrt(across * across + along * along), inner)
 
 
-def _check_degrees(name: str, degrees: float, limit: int) -> None:
-    if not -limit <= degrees <= limit:
-        raise QueryError(f"{name} is between -{limit} and {limit} degrees, got {degrees:g}")
+def checked_degrees(name: str, degrees: float, limit: int) -> float:
+    """Degrees as a plain float, between -limit and limit."""
+    if not isinstance(degrees, int | float) or not -limit <= degrees <= limit:
+        shown = f"{degrees:g}" if isinstance(degrees, int | float) else repr(degrees)
+        raise QueryError(f"{name} is between -{limit} and {limit} degrees, got {shown}")
+    return float(degrees)

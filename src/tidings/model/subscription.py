@@ -8,7 +8,7 @@ from typing import Literal
 
 from tidings.model.errors import SubscriptionError
 from tidings.model.query import Query
-from tidings.model.values import instant_text, utc
+from tidings.model.values import half_pair, instant_text, utc
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,20 +27,40 @@ class Subscription:
     version: int = 1
 
     def __post_init__(self) -> None:
+        for name in ("id", "subscriber", "tag"):
+            self._check_text(name, getattr(self, name))
         if not self.id:
             raise SubscriptionError("a subscription needs an id that is not empty")
+        if not isinstance(self.query, Query):
+            raise self._error(f"its query is a {type(self.query).__name__}; make it with tidings.parse")
+        if not isinstance(self.version, int) or self.version < 1:
+            raise self._error(f"its version counts from 1, got {self.version!r}")
         for name in ("since", "until"):
-            if (instant := getattr(self, name)) is not None:
-                object.__setattr__(self, name, utc(instant))
+            object.__setattr__(self, name, self._checked_instant(name, getattr(self, name)))
         if self.since is not None and self.until is not None and self.since >= self.until:
-            raise SubscriptionError(
-                f"subscription {self.id!r}: it ends at {instant_text(self.until)}, not after it begins "
-                f"at {instant_text(self.since)}"
-            )
+            begins, ends = instant_text(self.since), instant_text(self.until)
+            raise self._error(f"it ends at {ends}, not after it begins at {begins}")
 
     def valid_at(self, instant: datetime) -> bool:
         at = utc(instant)
         return (self.since is None or self.since <= at) and (self.until is None or at < self.until)
+
+    def _check_text(self, name: str, text: object) -> None:
+        if not isinstance(text, str) or half_pair(text) is not None:
+            raise self._error(f"its {name} is text that can be written as UTF-8, got {text!r}")
+
+    def _checked_instant(self, name: str, instant: object) -> datetime | None:
+        if instant is None:
+            return None
+        if not isinstance(instant, datetime):
+            raise self._error(f"its {name} is a {type(instant).__name__}, not a datetime")
+        try:
+            return utc(instant)
+        except ValueError as error:
+            raise self._error(f"its {name} is no instant: {error}") from None
+
+    def _error(self, problem: str) -> SubscriptionError:
+        return SubscriptionError(f"subscription {self.id!r}: {problem}")
 
 
 @dataclass(frozen=True, slots=True)

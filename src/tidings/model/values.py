@@ -15,18 +15,18 @@ Value = str | int | float | bool | datetime
 # JSON's numbers: "007" is text, so that codes with leading zeros stay themselves.
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9:.]+(?:Z|[+-][0-9]{2}:[0-9]{2})?)?")
-_EXACT_FLOAT = 2.0**53
+_MOST_EXACT = 2**64
 
 
 def number_text(number: int | float) -> str:
-    """The canonical text of a number: whole ones without a point.
+    """The canonical text of a number: whole ones below 2**64 exactly and without a point, others as float64.
 
-    >>> number_text(300000.0), number_text(0.1), number_text(2**60)
-    ('300000', '0.1', '1152921504606846976')
+    >>> number_text(300000.0), number_text(0.1), number_text(2**60), number_text(1e300)
+    ('300000', '0.1', '1152921504606846976', '1e+300')
     """
-    if isinstance(number, float) and not (number.is_integer() and abs(number) <= _EXACT_FLOAT):
-        return repr(number)
-    return str(int(number))
+    if abs(number) < _MOST_EXACT and number == int(number):
+        return str(int(number))
+    return repr(float(number))
 
 
 def instant_text(instant: datetime) -> str:
@@ -51,8 +51,11 @@ def value_text(value: Value) -> str:
 
 
 def utc(instant: datetime) -> datetime:
-    """The same instant in UTC; an instant without a zone is taken to be in UTC."""
-    return instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
+    """The same instant in UTC; an instant without a zone is taken to be in UTC. ValueError if it has none."""
+    try:
+        return instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
+    except OverflowError:
+        raise ValueError(f"{instant} lies outside the years 1 to 9999 in UTC") from None
 
 
 def read_number(text: str) -> int | float | None:
@@ -79,7 +82,7 @@ def read_instant(text: str) -> datetime | None:
         return None
     try:
         return utc(datetime.fromisoformat(text))
-    except (ValueError, OverflowError):
+    except ValueError:
         return None
 
 
@@ -95,3 +98,12 @@ def equality_texts(literal: str) -> frozenset[str]:
     if (instant := read_instant(literal)) is not None:
         texts.add(instant_text(instant))
     return frozenset(texts)
+
+
+def half_pair(text: str) -> int | None:
+    """Where a text has half of a surrogate pair, which no encoding can write; counted from 1. None if nowhere."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        return error.start + 1
+    return None

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import Stemmer
 
 from tidings.model import TidingsError
-from tidings.terms.stopwords import ENGLISH, MARKUP
+from tidings.terms import stopwords
 
 MAX_FORM_CHARS = 64
 """Longer forms are dropped: they are encoded data, not words."""
@@ -75,10 +75,12 @@ class Analyser:
     stemming: bool = True
 
     def __post_init__(self) -> None:
+        if isinstance(self.stop_words, str):
+            raise TidingsError(f"stop_words is a set of words, got the text {self.stop_words!r}")
         if self.language not in languages():
             raise TidingsError(f"no stemmer for the language {self.language!r}; there are: {', '.join(languages())}")
         if self.stop_words is None:
-            object.__setattr__(self, "stop_words", (ENGLISH | MARKUP) if self.language == "english" else MARKUP)
+            object.__setattr__(self, "stop_words", stopwords.default(self.language))
         else:
             object.__setattr__(self, "stop_words", frozenset(form for word in self.stop_words for form in _forms(word)))
         object.__setattr__(self, "_stemmers", _Stemmers(_ALGORITHMS.get(self.language, self.language)))
@@ -163,3 +165,7 @@ def _trimmed(piece: str) -> str:
     while form.endswith("'s"):
         form = form.removesuffix("'s").strip("'")
     return form if len(form) <= MAX_FORM_CHARS and any(map(str.isalnum, form)) else ""
+
+
+ENGLISH = Analyser()
+"""The analyser where none is given."""

@@ -29,3 +29,8 @@ ENGLISH = frozenset(
 
 MARKUP = frozenset({"http", "https", "rt"})
 """What is left of cut-off links, and the mark of a repeated post."""
+
+
+def default(language: str) -> frozenset[str]:
+    """The stop words of a language where none are given."""
+    return ENGLISH | MARKUP if language == "english" else MARKUP

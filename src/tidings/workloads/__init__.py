@@ -5,7 +5,7 @@ columns of a publication (id, ts, text, lat, lon, topic; every other one is an a
 query and subscriber.
 """
 
-from tidings.workloads.files import read_stocks, read_topics, read_traffic, read_tweets
+from tidings.workloads.files import read_stocks, read_texts, read_topics, read_traffic, read_tweets
 from tidings.workloads.operations import Delete, Insert, Operation, Publish, operations
 from tidings.workloads.posts import Posts
 from tidings.workloads.rows import publications
@@ -33,6 +33,7 @@ __all__ = [
     "q3",
     "q3_regions",
     "read_stocks",
+    "read_texts",
     "read_topics",
     "read_traffic",
     "read_tweets",

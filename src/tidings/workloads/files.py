@@ -47,6 +47,11 @@ STOCKS = pa.schema(
 TOPICS = pa.schema([("path", pa.string()), ("source", pa.string())])
 
 
+def read_texts(path: str | Path, rows: int | None = None) -> pa.Table:
+    """The column ``text`` of any Parquet file, and nothing else."""
+    return _read(path, rows, pa.schema([_TEXT]), "texts")
+
+
 def read_tweets(path: str | Path, rows: int | None = None) -> pa.Table:
     """Posts: id, ts, user, text. ``rows`` reads the first so many only."""
     return _read(path, rows, TWEETS, "tweets")

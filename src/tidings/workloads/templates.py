@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from enum import IntEnum
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidings.model import DataError
+from tidings.language import to_text
+from tidings.model import DataError, Equals
 from tidings.workloads.draws import IntArray
 from tidings.workloads.subscriptions import check_count, subscription_table
 
@@ -34,8 +34,6 @@ PROBABILITIES: dict[Template, float] = {
     Template.ANY: 0.01,
 }
 
-_PLAIN = re.compile(r"\w+([.-]\w+)*")
-
 
 def stock_subscriptions(stocks: pa.Table, count: int, seed: int) -> pa.Table:
     """``count`` subscriptions (id, query, subscriber) to a table of quotes, generated or read.
@@ -55,7 +53,7 @@ def stock_subscriptions(stocks: pa.Table, count: int, seed: int) -> pa.Table:
     template = rng.choice(len(PROBABILITIES), size=count, p=list(PROBABILITIES.values()))
     symbol, quote = _drawn(source["symbol"], count, rng)
     drawn = source.take(pa.array(quote))
-    symbols = pa.array([f" symbol:{_value(name)}" for name in symbol.dictionary.to_pylist()])
+    symbols = pa.array([" " + to_text(Equals("symbol", name)) for name in symbol.dictionary.to_pylist()])
     named = pc.if_else(pa.array(template <= Template.SYMBOL), symbols.take(symbol.indices.take(pa.array(quote))), "")
     return subscription_table(pc.binary_join_element_wise("class:STOCK", named, _condition(template, drawn), ""), rng)
 
@@ -65,6 +63,8 @@ def _source(stocks: pa.Table) -> pa.Table:
     if missing := set(needed) - set(stocks.column_names):
         raise DataError(f"quotes have symbol, high, low and volume; the table lacks {', '.join(sorted(missing))}")
     source = stocks.select(needed).drop_null()
+    for figure in needed[1:]:
+        source = source.filter(pc.is_finite(source[figure].cast(pa.float64())))
     if not source.num_rows:
         raise DataError("there is no quote with symbol, high, low and volume to take figures from")
     return source
@@ -87,9 +87,3 @@ def _condition(template: IntArray, drawn: pa.Table) -> pa.Array:
     low = pc.binary_join_element_wise(" low:<", drawn["low"].cast(pa.string()), "")
     volume = pc.binary_join_element_wise(" volume:>", drawn["volume"].cast(pa.string()), "")
     return pc.choose(pa.array(template), high, low, volume, "", volume, "")
-
-
-def _value(name: str) -> str:
-    """A symbol as the language writes it: in quotes unless it is plain."""
-    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
-    return name if _PLAIN.fullmatch(name) else f'"{escaped}"'
