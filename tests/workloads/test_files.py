@@ -13,10 +13,10 @@ import pytest
 
 from tidings.language import parse
 from tidings.model import DataError, Publication
+from tidings.tables import publications
 from tidings.terms import Analyser
 from tidings.workloads import (
     Stocks,
-    publications,
     q3,
     read_stocks,
     read_topics,

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from tidings.language import evaluate, parse
 from tidings.model import DataError, Publication
+from tidings.tables import publications
 from tidings.terms import Analyser
 from tidings.terms.stopwords import ENGLISH
-from tidings.workloads import Posts, publications
+from tidings.workloads import Posts
 from tidings.workloads.bags import Bags
 from tidings.workloads.lexicon import REAL_WORDS
 from tidings.workloads.posts import BLOCK_ROWS

@@ -13,7 +13,8 @@ import pytest
 
 from tidings.language import evaluate, parse
 from tidings.model import DataError, Publication
-from tidings.workloads import Stocks, Template, publications, stock_subscriptions
+from tidings.tables import publications
+from tidings.workloads import Stocks, Template, stock_subscriptions
 from tidings.workloads.templates import PROBABILITIES
 
 STOCKS = Stocks(seed=3, symbols=20).table(2000)

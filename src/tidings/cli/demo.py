@@ -12,8 +12,9 @@ from rich.text import Text
 
 from tidings.language import Content, covers, evaluate_content, explain, normal_form, parse, to_text
 from tidings.model import Publication, QueryError, Rejected, Subscription
+from tidings.tables import publications
 from tidings.terms import Analyser
-from tidings.workloads import Posts, publications
+from tidings.workloads import Posts
 
 QUERIES = {
     "ann": "(fire OR smoke) -drill",

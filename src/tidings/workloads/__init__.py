@@ -8,7 +8,6 @@ query and subscriber.
 from tidings.workloads.files import read_stocks, read_texts, read_topics, read_traffic, read_tweets
 from tidings.workloads.operations import Delete, Insert, Operation, Publish, operations
 from tidings.workloads.posts import Posts
-from tidings.workloads.rows import publications
 from tidings.workloads.squares import Regions, q1, q2, q3, q3_regions
 from tidings.workloads.stocks import Stocks
 from tidings.workloads.templates import Template, stock_subscriptions
@@ -27,7 +26,6 @@ __all__ = [
     "Topics",
     "extract_topics",
     "operations",
-    "publications",
     "q1",
     "q2",
     "q3",

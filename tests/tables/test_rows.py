@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from tidings.model import Publication, Rejected
-from tidings.workloads import publications
+from tidings.tables import publications
 
 MIDNIGHT = datetime(2020, 1, 2, tzinfo=UTC)
 

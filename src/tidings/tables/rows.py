@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, date, datetime, time
-from decimal import Decimal
+from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
@@ -12,6 +11,7 @@ import pyarrow as pa
 from tidings.model import Publication, PublicationError, Rejected
 from tidings.model.publication import FIELDS
 from tidings.model.values import read_instant
+from tidings.tables.columns import python_value
 
 _BATCH_ROWS = 4096
 
@@ -67,7 +67,7 @@ def _publication(row: dict[str, Any], number: int) -> Publication | Rejected:
             lat=_degrees("lat", row.get("lat")),
             lon=_degrees("lon", row.get("lon")),
             topics=_topics(row.get("topic")),
-            attributes={key: _attribute(value) for key, value in row.items() if key not in FIELDS},
+            attributes={key: python_value(value) for key, value in row.items() if key not in FIELDS},
         )
     except PublicationError as error:
         return _rejected(name, str(error), number)
@@ -78,14 +78,14 @@ def _rejected(name: str, reason: str, number: int) -> Rejected:
 
 
 def _instant(value: object) -> datetime | None:
-    instant = read_instant(value) if isinstance(value, str) else _attribute(value)
+    instant = read_instant(value) if isinstance(value, str) else python_value(value)
     if value is None or isinstance(instant, datetime):
         return instant
     raise PublicationError(f"its ts is an instant, a date or ISO 8601 text, got {value!r}")
 
 
 def _degrees(name: str, value: object) -> float | None:
-    degrees = _attribute(value)
+    degrees = python_value(value)
     if degrees is None or (isinstance(degrees, int | float) and not isinstance(degrees, bool)):
         return degrees
     raise PublicationError(f"its {name} is a number of degrees, got {value!r}")
@@ -95,12 +95,3 @@ def _topics(value: object) -> tuple[str, ...]:
     if value is None:
         return ()
     return tuple(value) if isinstance(value, list) else (value,)  # type: ignore[return-value]  # Publication checks them
-
-
-def _attribute(value: Any) -> Any:
-    """Dates as instants, decimals as numbers; Publication checks what the rest is."""
-    if isinstance(value, date) and not isinstance(value, datetime):
-        return datetime.combine(value, time(), UTC)
-    if isinstance(value, Decimal):
-        return int(value) if value == value.to_integral_value() else float(value)
-    return value

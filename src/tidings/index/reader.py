@@ -1,0 +1,222 @@
+"""Which of the terms that are asked for do these publications have? A table becomes a batch of flat arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tidings.index.dictionary import Dictionary
+from tidings.model.values import Value
+from tidings.tables.columns import ABSENT, Slot, column_keys, distinct, is_instant, is_number, place_columns
+from tidings.terms import Analyser, cells, intervals
+from tidings.terms.fast import FastAnalyser
+from tidings.terms.labels import ancestors_at, depth_of
+from tidings.terms.vocabulary import IdArray, IntArray, TermSets
+
+FloatArray = npt.NDArray[np.float64]
+Pairs = tuple[IntArray, IdArray]
+"""Rows and the terms that they have, side by side."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What the kernels need to know of some publications.
+
+    ``terms``: of each row, each once, -1 for one that nobody asks for. ``numbers`` int64[slots, rows]: keys of the
+    columns that ranges ask about. ``lon``, ``lat``: NaN for no place. ``tokens``: words at their places, if asked for.
+    """
+
+    terms: TermSets
+    numbers: IntArray
+    lon: FloatArray
+    lat: FloatArray
+    tokens: TermSets
+
+
+class Reader:
+    """Reads tables for one dictionary. It remembers words between calls, and is not safe to share between threads."""
+
+    def __init__(self, terms: Dictionary, analyser: Analyser) -> None:
+        self._terms = terms
+        self._words = _WordTerms(terms, analyser)
+        self._forms = FastAnalyser(Analyser(analyser.language, analyser.stop_words, stemming=False))
+
+    def read(self, table: pa.Table, with_tokens: bool) -> Batch:
+        """The batch of a table; ``with_tokens`` where sequences of words are asked for."""
+        lon, lat = place_columns(table)
+        text = table["text"] if "text" in table.column_names else pa.nulls(table.num_rows, pa.string())
+        pairs = [*self._value_pairs(table), *self._number_pairs(table), *self._place_pairs(lon, lat)]
+        pairs += self._topic_pairs(table) + self._prefix_pairs(text)
+        words = self._words.sets(text)
+        tokens = self._words.sequences(text) if with_tokens else TermSets(np.zeros(1, np.int64), np.zeros(0, np.int32))
+        return Batch(_merged(words, pairs), self._numbers(table), lon, lat, tokens)
+
+    def _numbers(self, table: pa.Table) -> IntArray:
+        numbers = np.full((max(1, len(self._terms.slots)), table.num_rows), ABSENT, dtype=np.int64)
+        for slot, number in self._terms.slots.items():
+            if (column := _slot_column(table, slot)) is not None:
+                numbers[number] = column_keys(column)
+        return numbers
+
+    def _value_pairs(self, table: pa.Table) -> list[Pairs]:
+        """Equalities, pieces of text, and presence."""
+        found = []
+        for name in table.column_names:
+            column = table[name]
+            if (term := self._terms.present.get(name)) is not None:
+                found.append(_pairs_of(_present_rows(column), term))
+            if name in self._terms.values or name in self._terms.pieces:
+                rows, values = distinct(column)
+                found.append(_expanded(rows, [self._value_terms(name, value) for value in values]))
+        return found
+
+    def _value_terms(self, name: str, value: Value | None) -> tuple[int, ...]:
+        return () if value is None else self._terms.value_terms(name, value)
+
+    def _number_pairs(self, table: pa.Table) -> list[Pairs]:
+        """Dyadic intervals of numbers and instants, at the depths that guard something."""
+        found = []
+        for slot, wanted in self._terms.intervals.items():
+            if (column := _slot_column(table, slot)) is not None:
+                rows = np.flatnonzero(column.is_valid().to_numpy())
+                numbers = _interval_numbers(column)[rows]
+                found += _label_pairs(rows, intervals.intervals(numbers), wanted)
+        return found
+
+    def _place_pairs(self, lon: FloatArray, lat: FloatArray) -> list[Pairs]:
+        if not self._terms.cells:
+            return []
+        rows = np.flatnonzero(~np.isnan(lon))
+        return _label_pairs(rows, cells.cells(lon[rows], lat[rows]), self._terms.cells)
+
+    def _topic_pairs(self, table: pa.Table) -> list[Pairs]:
+        if "topic" not in table.column_names or not (self._terms.topics or self._terms.patterns):
+            return []
+        column = table["topic"]
+        if not pa.types.is_nested(column.type):
+            rows, topics = distinct(column)
+            return [_expanded(rows, [() if t is None else self._terms.topic_terms(str(t)) for t in topics])]
+        memo: dict[str, tuple[int, ...]] = {}
+        pairs = {
+            (row, term)
+            for row, topics in enumerate(column.to_pylist())
+            for topic in topics or ()
+            for term in memo.setdefault(topic, self._terms.topic_terms(topic))
+        }
+        return [_as_pairs(sorted(pairs))]
+
+    def _prefix_pairs(self, text: pa.ChunkedArray) -> list[Pairs]:
+        if not self._terms.prefixes:
+            return []
+        sets = self._forms.analyse(text)
+        seen = np.unique(sets.ids)
+        terms = {int(i): self._terms.form_terms(self._forms.vocabulary[i]) for i in seen}
+        hits = np.array([bool(terms[int(i)]) for i in seen])
+        rows = np.repeat(np.arange(len(sets)), np.diff(sets.offsets))
+        places = np.flatnonzero(np.isin(sets.ids, seen[hits])) if len(seen) else np.zeros(0, np.int64)
+        pairs = {(int(rows[k]), term) for k in places for term in terms[int(sets.ids[k])]}
+        return [_as_pairs(sorted(pairs))]
+
+
+class _WordTerms:
+    """From words to the terms of a dictionary, which may grow at any time, as the vocabulary of what was read does."""
+
+    def __init__(self, terms: Dictionary, analyser: Analyser) -> None:
+        self._terms = terms
+        self._fast = FastAnalyser(analyser)
+        self._known = 0
+        self._term_of: IdArray = np.zeros(0, dtype=np.int32)
+
+    def sets(self, text: pa.ChunkedArray) -> TermSets:
+        sets = self._fast.analyse(text)
+        return TermSets(sets.offsets, self._current()[sets.ids])
+
+    def sequences(self, text: pa.ChunkedArray) -> TermSets:
+        rows = self._fast.sequences(text)
+        current = np.append(self._current(), np.int32(-1))  # a stop word is -1: the last one
+        return TermSets(rows.offsets, current[rows.ids])
+
+    def _current(self) -> IdArray:
+        """The term of each word of the vocabulary, -1 for none."""
+        vocabulary, words = self._fast.vocabulary, self._terms.words
+        for word in islice(words, self._known, None):
+            if 0 <= (place := vocabulary.find(word)) < len(self._term_of):
+                self._term_of[place] = words[word]
+        self._known = len(words)
+        if len(vocabulary) > len(self._term_of):
+            fresh = islice(vocabulary, len(self._term_of), None)
+            self._term_of = np.append(self._term_of, np.array([words.get(w, -1) for w in fresh], dtype=np.int32))
+        return self._term_of
+
+
+def _slot_column(table: pa.Table, slot: Slot) -> pa.ChunkedArray | None:
+    name, of_instants = slot
+    if name not in table.column_names:
+        return None
+    kind = table.schema.field(name).type
+    return table[name] if (is_instant(kind) if of_instants else is_number(kind)) else None
+
+
+def _interval_numbers(column: pa.ChunkedArray) -> FloatArray:
+    """The numbers whose intervals stand for the values, as filing._interval_number has it; 0 for null."""
+    if is_instant(column.type):
+        column = column.cast(pa.timestamp("us"), safe=False).cast(pa.int64())
+    return np.asarray(column.cast(pa.float64(), safe=False).fill_null(0).to_numpy(), dtype=np.float64)
+
+
+def _present_rows(column: pa.ChunkedArray) -> IntArray:
+    valid = column.is_valid().to_numpy()
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        valid = valid & np.array([value != "" for value in column.to_pylist()])
+    return np.flatnonzero(valid)
+
+
+def _label_pairs(rows: IntArray, leaves: npt.NDArray[np.uint64], wanted: dict[int, int]) -> list[Pairs]:
+    """The wanted labels at or above each leaf."""
+    labels = np.fromiter(wanted, dtype=np.uint64, count=len(wanted))
+    terms = np.fromiter(wanted.values(), dtype=np.int32, count=len(wanted))
+    order = np.argsort(labels)
+    labels, terms = labels[order], terms[order]
+    found = []
+    for depth in sorted({depth_of(int(label)) for label in labels}):
+        own = ancestors_at(leaves, depth)
+        at = np.minimum(np.searchsorted(labels, own), len(labels) - 1)
+        hit = labels[at] == own
+        found.append((rows[hit], terms[at[hit]]))
+    return found
+
+
+def _expanded(rows: IntArray, terms: list[tuple[int, ...]]) -> Pairs:
+    """Rows, as numbers of distinct values (-1 for none), to pairs with the terms of their value."""
+    lengths = np.array([len(own) for own in terms] + [0], dtype=np.int64)
+    starts = np.concatenate([[0], np.cumsum(lengths)])[:-1]
+    flat = np.array([term for own in terms for term in own], dtype=np.int32)
+    counts = lengths[rows]  # row -1 is the last one, of length 0
+    ends = np.cumsum(counts)
+    places = np.repeat(starts[rows] - (ends - counts), counts) + np.arange(ends[-1] if len(ends) else 0)
+    return np.repeat(np.arange(len(rows)), counts), flat[places]
+
+
+def _pairs_of(rows: IntArray, term: int) -> Pairs:
+    return rows, np.full(len(rows), term, dtype=np.int32)
+
+
+def _as_pairs(pairs: list[tuple[int, int]]) -> Pairs:
+    both = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    return both[:, 0], both[:, 1].astype(np.int32)
+
+
+def _merged(words: TermSets, pairs: list[Pairs]) -> TermSets:
+    """The words of each row, and what else it has."""
+    pairs = [pair for pair in pairs if len(pair[0])]
+    if not pairs:
+        return words
+    rows = np.concatenate([np.repeat(np.arange(len(words)), np.diff(words.offsets)), *(pair[0] for pair in pairs)])
+    ids = np.concatenate([words.ids, *(pair[1] for pair in pairs)])
+    order = np.argsort(rows, kind="stable")
+    counts = np.bincount(rows, minlength=len(words))
+    return TermSets(np.concatenate([[0], np.cumsum(counts)]), ids[order])

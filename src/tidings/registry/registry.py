@@ -1,0 +1,211 @@
+"""Who asked for what, and since when? A folder that several processes may read and write at once.
+
+The log is append-only: one row per change, and nothing is ever updated. Its order is in two of its columns:
+``version``, the Delta version whose commit brought the row, and ``position``, its place in that commit. A writer cannot
+know which version it will get, so it commits *as the next one or not at all*, and starts again if another was faster
+(``tables.py``). That is why merging files, which forgets what came with which commit, loses nothing here; why each
+version can be read from the newest files, however old it is; and why ``expire`` never removes what another process has
+just renewed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidings.model import DataError, Rejected
+from tidings.model.values import utc
+from tidings.registry import folder, schemas
+from tidings.registry.folding import fold, in_order, survivors
+from tidings.registry.tables import StoredTable, Tidied, View
+from tidings.registry.validation import Checked, check_ids, check_subscriptions
+from tidings.terms import ENGLISH, Analyser
+
+_WEEK_HOURS = 7 * 24
+_ORDER = ("version", "position")
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What became of a bulk: ``accepted`` rows are in the log at ``version`` for good, the others were not written.
+
+    If no row was to be written, ``version`` is the newest one.
+    """
+
+    version: int
+    accepted: int
+    rejected: tuple[Rejected, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """The subscriptions in the folder ``path``: the Delta tables ``log`` and ``rejected``, made when first written to.
+
+    It holds no state but the path: any number of them, in any processes, may be used at once. A version is that of the
+    log's Delta table, -1 before there is one. ``analyser`` is the one that posts pass; ``clock`` tells ``at``.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> home = TemporaryDirectory()
+    >>> registry = Registry(home.name)
+    >>> receipt = registry.add(pa.table({"id": ["s1", "s2", "s3"], "query": ["fire", "fire OR", "rain"]}))
+    >>> receipt.version, receipt.accepted, [(row.id, row.source) for row in receipt.rejected]
+    (1, 2, [('s2', 'fire OR')])
+    >>> registry.add(pa.table({"id": ["s1"], "query": ["fire OR smoke"]})).version, registry.remove(["s3"]).version
+    (2, 3)
+    >>> registry.snapshot().select(["id", "query", "query_version"]).to_pylist()
+    [{'id': 's1', 'query': 'fire OR smoke', 'query_version': 2}]
+    >>> registry.snapshot(version=1)["id"].to_pylist()
+    ['s1', 's3']
+    >>> home.cleanup()
+    """
+
+    path: str | Path
+    analyser: Analyser = ENGLISH
+    clock: Callable[[], datetime] = _now
+
+    @classmethod
+    def create(cls, path: str | Path, analyser: Analyser = ENGLISH, clock: Callable[[], datetime] = _now) -> Registry:
+        """A registry whose tables are there, even if nobody has subscribed yet; one that exists is left as it is."""
+        registry = cls(path, analyser, clock)
+        folder.check_folder(registry._home)
+        with folder.exclusive(registry._home):
+            registry._log.create()
+            registry._rejected.create()
+        return registry
+
+    def add(self, table: pa.Table, *, dry_run: bool = False) -> Receipt:
+        """Add or replace subscriptions in one commit, which is all there once this returns, or not at all if it fails.
+
+        Columns: ``id``, ``query``, and any of ``subscriber``, ``tag``, ``since``, ``until``. The later of two rows with
+        one id replaces the earlier. Bad rows go to the table ``rejected`` instead. ``dry_run`` only says what would be
+        accepted. Cost: some 15 ms, and about 2.5 s for a million plain queries.
+        """
+        checked = check_subscriptions(table, self.analyser)
+        if dry_run:
+            return Receipt(self.version, checked.accepted.num_rows, checked.rejected)
+        return self._write("add", checked)
+
+    def remove(self, ids: Iterable[str] | pa.Array | pa.ChunkedArray) -> Receipt:
+        """Remove these subscriptions in one commit. An id that is not live is written down too, and changes nothing."""
+        return self._write("remove", check_ids(ids))
+
+    def expire(self, now: datetime) -> Receipt:
+        """Remove, in one commit, the subscriptions that have ended: those whose ``until`` is ``now`` or earlier."""
+        instant = pa.scalar(utc(now), schemas.INSTANT)
+
+        def ended(view: View) -> pa.Table:
+            changes = in_order(view.read([*_ORDER, "op", "id", "until"]))
+            live = changes.take(pa.array(survivors(changes["op"], changes["id"])[0]))
+            return self._stamped("remove", live.filter(pc.less_equal(live["until"], instant)).select(["id"]), view)
+
+        if self.version < 0:
+            return Receipt(-1, 0)
+        with folder.exclusive(self._home):
+            done = self._log.append(ended)
+        return Receipt(done.version, done.rows)
+
+    @property
+    def version(self) -> int:
+        """The newest version. It grows with each commit, also with those of ``tidy``, which hold no changes."""
+        return self._open().version
+
+    def changes(self, after: int = -1, until: int | None = None) -> pa.Table:
+        """The changes of the versions in ``(after, until]``, in order; ``until=None`` means up to the newest.
+
+        The columns are those of the log: version, position, op, id, query, subscriber, tag, since, until, at.
+        """
+        return self._read(schemas.LOG.names, after, until)
+
+    def snapshot(self, version: int | None = None) -> pa.Table:
+        """The live subscriptions at ``version``: id, query, subscriber, tag, since, until, query_version.
+
+        Subscriptions that have ended but were not removed are among them. Cost: about 0.7 s for a million.
+        """
+        return fold(self._read([*_ORDER, "op", *schemas.SUBSCRIPTION.names], -1, version))
+
+    def rejected(self) -> pa.Table:
+        """All rows that were ever rejected: id, reason, query, at. A bulk that was tried twice is here twice."""
+        self._open()
+        return self._rejected.open().read(schemas.REJECTED.names)
+
+    def tidy(self, keep_hours: int = _WEEK_HOURS) -> Tidied:
+        """Merge the small files that many commits leave, and delete those out of use for ``keep_hours``; writers wait.
+
+        No version is lost: ``changes`` and ``snapshot`` answer as before for all of them. Only a reader who opened the
+        table before files were merged, and Delta's own time travel, need the old files, hence ``keep_hours``.
+        """
+        if keep_hours < 0:
+            raise DataError(f"keep_hours is 0 or more, got {keep_hours}")
+        if self.version < 0:
+            return Tidied(0, 0)
+        with folder.exclusive(self._home):
+            return self._log.tidy(keep_hours) + self._rejected.tidy(keep_hours)
+
+    @property
+    def _home(self) -> Path:
+        return Path(self.path)
+
+    @property
+    def _log(self) -> StoredTable:
+        return StoredTable(self._home / folder.LOG, schemas.LOG)
+
+    @property
+    def _rejected(self) -> StoredTable:
+        return StoredTable(self._home / folder.REJECTED, schemas.REJECTED)
+
+    def _open(self) -> View:
+        folder.check_folder(self._home)
+        return self._log.open()
+
+    def _read(self, columns: list[str], after: int, until: int | None) -> pa.Table:
+        view = self._open()
+        last = view.version if until is None else until
+        for version in (after, last):
+            if not -1 <= version <= view.version:
+                raise DataError(f"the registry {str(self.path)!r} has the versions 0 to {view.version}, not {version}")
+        return in_order(view.read(columns, where=f"version > {after} AND version <= {last}"))
+
+    def _write(self, op: Literal["add", "remove"], checked: Checked) -> Receipt:
+        folder.check_folder(self._home)
+        with folder.exclusive(self._home):
+            # Rejections first: whoever dies in between has lost none, and has no receipt, so tries again.
+            if checked.rejected:
+                rejections = self._rejections(checked.rejected)
+                self._rejected.append(lambda _: rejections)
+            if not checked.accepted.num_rows:
+                return Receipt(self.version, 0, checked.rejected)
+            done = self._log.append(lambda view: self._stamped(op, checked.accepted, view))
+        return Receipt(done.version, done.rows, checked.rejected)
+
+    def _stamped(self, op: Literal["add", "remove"], rows: pa.Table, view: View) -> pa.Table:
+        """Rows of the log for the version after ``view``; what they do not have is null."""
+        count = rows.num_rows
+        columns = {field.name: pa.nulls(count, field.type) for field in schemas.SUBSCRIPTION}
+        columns |= zip(rows.column_names, rows.columns, strict=True)
+        columns |= {
+            "version": pa.array(np.full(count, view.version + 1)),
+            "position": pa.array(np.arange(count)),
+            "op": _repeated(op, schemas.TEXT, count),
+            "at": _repeated(utc(self.clock()), schemas.INSTANT, count),
+        }
+        return pa.table(columns).select(schemas.LOG.names)
+
+    def _rejections(self, rejected: tuple[Rejected, ...]) -> pa.Table:
+        columns = zip(*((row.id, row.reason, row.source) for row in rejected), strict=True)
+        at = _repeated(utc(self.clock()), schemas.INSTANT, len(rejected))
+        return pa.table([*(pa.array(column, schemas.TEXT) for column in columns), at], schema=schemas.REJECTED)
+
+
+def _repeated(value: object, kind: pa.DataType, count: int) -> pa.Array:
+    return pa.repeat(pa.scalar(value, kind), count)

@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.index.strategies import NOW, tables
+from tests.language.strategies import small_queries
+from tidings.index.brute import BruteForce
+from tidings.index.guard import GuardIndex
+from tidings.language import parse
+from tidings.model import Subscription
+from tidings.terms import ENGLISH, Analyser
+from tidings.workloads import Posts, Stocks, q1, q2, stock_subscriptions, topic_based, tweet_based
+
+_days = st.none() | st.integers(1, 8)
+
+
+@st.composite
+def subscriptions(draw: st.DrawFn, name: str) -> Subscription:
+    since, until = draw(_days), draw(_days)
+    if since is not None and until is not None and since >= until:
+        since = None
+    at = [None if day is None else datetime(2020, 1, day, tzinfo=UTC) for day in (since, until)]
+    return Subscription(name, draw(small_queries), since=at[0], until=at[1])
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.data())
+def test_the_index_equals_brute_force_while_subscriptions_come_and_go(data: st.DataObject) -> None:
+    sample = data.draw(st.none() | tables(8))
+    index, oracle = GuardIndex(sample=sample, clock=lambda: NOW), BruteForce(clock=lambda: NOW)
+    for _ in range(data.draw(st.integers(1, 3))):
+        names = data.draw(st.lists(st.sampled_from("abcdefgh"), max_size=5))
+        added = [data.draw(subscriptions(name)) for name in names]
+        removed = data.draw(st.lists(st.sampled_from("abcdefghz"), max_size=2))
+        table = data.draw(tables())
+        for matcher in (index, oracle):
+            matcher.add(added)
+            matcher.remove(removed)
+        found = index.match(table)
+        assert found.pairs() == oracle.match(table).pairs()
+        assert len(found.ids) == len(found.pairs())
+
+
+def as_subscriptions(table: pa.Table) -> list[Subscription]:
+    return [Subscription(row["id"], parse(row["query"])) for row in table.to_pylist()]
+
+
+POSTS = Posts(seed=4, vocabulary=2200).table(150)
+TEXTS = POSTS["text"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "posts"),
+    [
+        (tweet_based(TEXTS, 300, 1, ENGLISH, words=(1, 3)), POSTS),
+        (topic_based(TEXTS, 300, 1, ENGLISH, topics=8), POSTS),
+        (q1(POSTS, 300, 1, ENGLISH), POSTS),
+        (q2(POSTS, 300, 1, ENGLISH), POSTS),
+        (stock_subscriptions(Stocks(seed=2).table(300), 300, 1), Stocks(seed=2).table(150)),
+    ],
+    ids=["tweet", "topic", "q1", "q2", "stock"],
+)
+def test_the_index_equals_brute_force_on_each_generator(asked: pa.Table, posts: pa.Table) -> None:
+    if "id" not in posts.column_names:
+        posts = posts.append_column("id", pa.array([str(i) for i in range(posts.num_rows)]))
+    index, oracle = GuardIndex(sample=posts), BruteForce()
+    for matcher in (index, oracle):
+        matcher.add(as_subscriptions(asked))
+    found = index.match(posts)
+    assert found.pairs() == oracle.match(posts).pairs() and len(found.ids) > 20
+    assert found.counters.candidates < 0.2 * oracle.match(posts).counters.candidates
+
+
+@pytest.mark.parametrize("with_sample", [True, False])
+def test_the_plain_way_in_gives_the_same_matches(with_sample: bool) -> None:
+    asked = tweet_based(TEXTS, 500, 3, ENGLISH, words=(1, 4))
+    ids = asked["id"].to_pylist()
+    queries = pa.chunked_array([*asked["query"].chunks, pa.array(["fire OR smoke", "", "white house"])])
+    sample = POSTS if with_sample else None
+    fast, slow = GuardIndex(sample=sample), GuardIndex(sample=sample)
+    assert fast.add_plain([*ids, "or", "empty", "house"], queries).tolist() == [500, 501]
+    slow.add(as_subscriptions(asked))
+    slow.add([Subscription("house", parse("white house"))])
+    assert fast.match(POSTS).pairs() == slow.match(POSTS).pairs()
+    assert len(fast) == 501
+
+
+def test_equal_queries_are_stored_once_and_fan_out_last() -> None:
+    index = GuardIndex()
+    index.add(Subscription(f"s{i}", parse("fires smoke" if i % 2 else "smoke FIRE")) for i in range(100))
+    found = index.match(pa.table({"id": ["p"], "text": ["fire and smoke"]}))
+    assert sorted(found.ids) == sorted(f"s{i}" for i in range(100))
+    assert found.counters.candidates == 2 and found.counters.matches == 2  # two orders of the words, two forms
+
+
+def test_an_empty_index_and_an_empty_table_match_nothing() -> None:
+    assert GuardIndex().match(POSTS).pairs() == set()
+    index = GuardIndex()
+    index.add([Subscription("s", parse("fire"))])
+    assert index.match(POSTS.slice(0, 0)).pairs() == set()
+
+
+def test_rows_that_are_no_publication_answer_nothing_and_harm_nobody() -> None:
+    index = GuardIndex()
+    index.add([Subscription("s", parse("fire"))])
+    table = pa.table(
+        {"id": ["a", None, "c"], "text": ["fire", "fire", "fire"], "lat": [0.0, 0.0, 99.0], "lon": [0.0] * 3}
+    )
+    assert index.match(table).pairs() == {(0, "s")}
+
+
+def test_many_segments_and_long_batches_change_nothing() -> None:
+    asked = as_subscriptions(tweet_based(TEXTS, 60, 5, ENGLISH, words=(1, 2)))
+    bit_by_bit, at_once = GuardIndex(), GuardIndex()
+    at_once.add(asked)
+    long = pa.concat_tables([POSTS] * 40)
+    for start in range(0, 60, 6):
+        bit_by_bit.add(asked[start : start + 6])
+        bit_by_bit.match(POSTS.slice(0, 2))
+    assert bit_by_bit.match(long).pairs() == at_once.match(long).pairs()
+    assert bit_by_bit.match(long).counters.matches == at_once.match(long).counters.matches
+
+
+def test_another_analyser_is_followed() -> None:
+    exactly = GuardIndex(Analyser(stemming=False))
+    exactly.add([Subscription("s", parse("fires"))])
+    table = pa.table({"id": ["a", "b"], "text": ["fire", "fires"]})
+    assert exactly.match(table).pairs() == {(1, "s")}
