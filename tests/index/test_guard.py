@@ -28,7 +28,7 @@ def subscriptions(draw: st.DrawFn, name: str) -> Subscription:
     return Subscription(name, draw(small_queries), since=at[0], until=at[1])
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(st.data())
 def test_the_index_equals_brute_force_while_subscriptions_come_and_go(data: st.DataObject) -> None:
     sample = data.draw(st.none() | tables(8))

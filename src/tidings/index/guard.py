@@ -153,7 +153,7 @@ class GuardIndex:
         stamps = np.full(len(self._terms), -1, dtype=np.int64)
         query_stamps = np.full(self._query_count, -1, dtype=np.int64)
         predicates, publications = self._predicates.arrays(), _publications(batch)
-        found_rows, found_queries = [], []
+        found_rows, found_queries = [np.zeros(0, dtype=np.int32)], [np.zeros(0, dtype=np.int32)]
         row, room = 0, _FIRST_ROOM
         while row < len(batch.terms):
             rows, queries = np.empty(room, dtype=np.int32), np.empty(room, dtype=np.int32)

@@ -8,6 +8,7 @@ from itertools import islice
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tidings.index.dictionary import Dictionary
 from tidings.model.values import Value
@@ -68,7 +69,7 @@ class Reader:
         for name in table.column_names:
             column = table[name]
             if (term := self._terms.present.get(name)) is not None:
-                found.append(_pairs_of(_present_rows(column), term))
+                found.append(_pairs_of(_present_rows(name, column), term))
             if name in self._terms.values or name in self._terms.pieces:
                 rows, values = distinct(column)
                 found.append(_expanded(rows, [self._value_terms(name, value) for value in values]))
@@ -168,11 +169,12 @@ def _interval_numbers(column: pa.ChunkedArray) -> FloatArray:
     return np.asarray(column.cast(pa.float64(), safe=False).fill_null(0).to_numpy(), dtype=np.float64)
 
 
-def _present_rows(column: pa.ChunkedArray) -> IntArray:
-    valid = column.is_valid().to_numpy()
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        valid = valid & np.array([value != "" for value in column.to_pylist()])
-    return np.flatnonzero(valid)
+def _present_rows(name: str, column: pa.ChunkedArray) -> IntArray:
+    """Rows with a value; an empty text counts as none, an empty attribute as one."""
+    present = column.is_valid()
+    if name == "text":
+        present = pc.and_(present, pc.fill_null(pc.not_equal(column.cast(pa.string()), ""), False))
+    return np.flatnonzero(present.to_numpy())
 
 
 def _label_pairs(rows: IntArray, leaves: npt.NDArray[np.uint64], wanted: dict[int, int]) -> list[Pairs]:
