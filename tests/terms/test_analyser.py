@@ -2,6 +2,8 @@ import pickle
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tidings.model import TidingsError
 from tidings.terms import Analyser, languages
@@ -28,6 +30,7 @@ ENGLISH = Analyser()
         ("in 2020, 1,000 of 3.5", ["2020", "1", "000", "3", "5"]),
         ("don't won’t O'Brien’s 'quoted' rock'n'roll", ["o'brien", "quot", "rock'n'rol"]),
         ("boss's's James's' ''s", ["boss", "jame"]),
+        ("the U.S. and s", ["u", "s"]),
         ("#white_house e-mail", ["white", "hous", "e", "mail"]),
         ("naïve nai\u0308ve NAÏVE", ["naïv"]),
         ("ＦＩＲＥ ﬁre H\u0331 h\u0331", ["fire", "ẖ"]),
@@ -85,3 +88,9 @@ def test_threads_share_an_analyser() -> None:
 def test_a_chunk_ends_at_an_ascii_space_and_its_forms_at_any() -> None:
     assert chunks("white\thouse\u00a0now") == ["white", "house\u00a0now"]
     assert ENGLISH.words("white\thouse\u00a0london") == ["white", "hous", "london"]
+
+
+@given(st.text(max_size=20))
+def test_no_word_is_empty(text: str) -> None:
+    for analyser in (ENGLISH, Analyser("german"), Analyser("french")):
+        assert "" not in analyser.words(text)

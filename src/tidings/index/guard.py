@@ -59,6 +59,7 @@ class GuardIndex:
         self._pending: list[tuple[int, Filing]] = []
         self._pending_has_others: list[bool] = []
         self._segments: list[Segment] = []
+        self._predicate_arrays = self._predicates.arrays()
 
     def __len__(self) -> int:
         return len(self._subscriptions)
@@ -145,6 +146,7 @@ class GuardIndex:
         """Make a segment of what was filed since the last one; many small segments become one."""
         if self._pending:
             self._segments.append(filed(self._pending, self._pending_has_others))
+            self._predicate_arrays = self._predicates.arrays()
             self._pending, self._pending_has_others = [], []
         if len(self._segments) > _MAX_SEGMENTS:
             self._segments = [merged(self._segments)]
@@ -152,14 +154,14 @@ class GuardIndex:
     def _match_segment(self, segment: Segment, batch: Batch, counters: IntArray) -> tuple[IdArray, IdArray]:
         stamps = np.full(len(self._terms), -1, dtype=np.int64)
         query_stamps = np.full(self._query_count, -1, dtype=np.int64)
-        predicates, publications = self._predicates.arrays(), _publications(batch)
+        publications = batch.numbers, batch.lon, batch.lat, batch.tokens.offsets, batch.tokens.ids
         found_rows, found_queries = [np.zeros(0, dtype=np.int32)], [np.zeros(0, dtype=np.int32)]
         row, room = 0, _FIRST_ROOM
         while row < len(batch.terms):
             rows, queries = np.empty(room, dtype=np.int32), np.empty(room, dtype=np.int32)
             stopped, count = kernels.match_rows(
                 row, batch.terms.ids, batch.terms.offsets, segment.starts, segment.firsts, segment.stream_offsets,
-                segment.stream, segment.entry_queries, predicates, publications, stamps, query_stamps, 0,
+                segment.stream, segment.entry_queries, self._predicate_arrays, publications, stamps, query_stamps, 0,
                 rows, queries, counters,
             )  # fmt: skip
             found_rows.append(rows[:count])
@@ -173,7 +175,3 @@ def _good_rows(table: pa.Table) -> IntArray | None:
     """The rows that are publications; None if all are."""
     rejected = rejected_rows(table)
     return np.setdiff1d(np.arange(table.num_rows), list(rejected)) if rejected else None
-
-
-def _publications(batch: Batch) -> tuple[IntArray, object, object, IntArray, IdArray]:
-    return batch.numbers, batch.lon, batch.lat, batch.tokens.offsets, batch.tokens.ids

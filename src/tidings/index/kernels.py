@@ -2,12 +2,12 @@
 
 A conjunction is filed as an *entry* under its guard. What else it needs is a *stream* of int32: ``v >= 0`` is a term
 that must be there; of ``u = -v - 1``, an even one forbids the term ``u >> 1``, an odd one asks predicate ``u >> 2``,
-which must say yes, or no if ``u & 2``. Terms come first in a stream: plain words never leave the main loop, where no
-array changes hands (numba counts references at each call). The very first one, which decides most often, lies in an
-array of its own (``firsts``), so that the scan over the entries of a guard reads memory in order.
+which must say yes, or no if ``u & 2``. Terms come first in a stream, and all that is frequent is decided in the main
+loop, where no array changes hands (numba counts references at each call). The very first term, which decides most
+often, lies in an array of its own (``firsts``), so that the scan over the entries of a guard reads memory in order.
 """
 
-# ruff: noqa: PLR0912, PLR0913, PLR0917  (kernels take arrays, not objects)
+# ruff: noqa: PLR0912, PLR0913, PLR0915, PLR0917  (kernels take arrays, not objects, and calls cost)
 # numba takes no annotations: shapes and types are in the docstrings.
 # mypy: disallow_untyped_defs=False
 # mypy: disallow_untyped_calls=False
@@ -71,33 +71,16 @@ def _has_near(words, window, tokens):
 
 
 @numba.njit(cache=True, nogil=True)
-def _predicate_holds(p, row, predicates, publications):
-    kinds, arguments, keys, areas, sequence_words, sequence_offsets = predicates
-    numbers, lon, lat, token_offsets, tokens = publications
-    kind = kinds[p]
-    if kind == RANGE:
-        number = numbers[arguments[p, 0], row]
-        return number != ABSENT and keys[p, 0] <= number <= keys[p, 1]
-    if kind == SEQUENCE:
-        first, last, slop = arguments[p, 0], arguments[p, 1], arguments[p, 2]
-        words, offsets = sequence_words[first:last], sequence_offsets[first:last]
-        own = tokens[token_offsets[row] : token_offsets[row + 1]]
-        return _has_near(words, offsets[-1] + slop, own) if slop else _has_row(words, offsets, own)
-    if math.isnan(lon[row]):
-        return False
-    area = areas[p]
-    if kind == RECTANGLE:
-        return area[0] <= lon[row] <= area[2] and area[1] <= lat[row] <= area[3]
-    return _within_circle(lon[row], lat[row], area)
-
-
-@numba.njit(cache=True, nogil=True)
-def _other_holds(v, row, mark, stamps, predicates, publications):
-    """Whether a negative element of a stream holds."""
-    u = -v - 1
-    if u & 1 == 0:
-        return stamps[u >> 1] != mark
-    return _predicate_holds(u >> 2, row, predicates, publications) != ((u & 2) != 0)
+def _rare_holds(p, row, predicates, publications):
+    """Whether a circle or a sequence of words holds; ranges and rectangles are decided in the main loop."""
+    kinds, arguments, _, areas, sequence_words, sequence_offsets = predicates
+    _, lon, lat, token_offsets, tokens = publications
+    if kinds[p] == CIRCLE:
+        return not math.isnan(lon[row]) and _within_circle(lon[row], lat[row], areas[p])
+    first, last, slop = arguments[p, 0], arguments[p, 1], arguments[p, 2]
+    words, offsets = sequence_words[first:last], sequence_offsets[first:last]
+    own = tokens[token_offsets[row] : token_offsets[row + 1]]
+    return _has_near(words, offsets[-1] + slop, own) if slop else _has_row(words, offsets, own)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -111,6 +94,8 @@ def match_rows(first_row, terms, term_offsets, starts, firsts, stream_offsets, s
     mark + r + 1. Matches go to out_rows, out_queries; ``counters`` int64[3] adds up candidates, verified and matches.
     Returns (first row not matched, matches written).
     """
+    kinds, arguments, keys, areas, _, _ = predicates
+    numbers, lon, lat, _, _ = publications
     found = 0
     rows = len(term_offsets) - 1
     known = len(starts) - 1
@@ -138,7 +123,22 @@ def match_rows(first_row, terms, term_offsets, starts, firsts, stream_offsets, s
                 s, end = stream_offsets[e], stream_offsets[e + 1]
                 while s < end and stream[s] >= 0 and stamps[stream[s]] == own:
                     s += 1
-                while s < end and stream[s] < 0 and _other_holds(stream[s], row, own, stamps, predicates, publications):
+                while s < end and stream[s] < 0:
+                    u = -stream[s] - 1
+                    p = u >> 2
+                    if u & 1 == 0:
+                        holds = stamps[u >> 1] != own
+                    elif kinds[p] == RANGE:
+                        number = numbers[arguments[p, 0], row]
+                        holds = (number != ABSENT and keys[p, 0] <= number <= keys[p, 1]) != ((u & 2) != 0)
+                    elif kinds[p] == RECTANGLE:  # false for NaN, that is, for no place
+                        x, y = lon[row], lat[row]
+                        inside = areas[p, 0] <= x <= areas[p, 2] and areas[p, 1] <= y <= areas[p, 3]
+                        holds = inside != ((u & 2) != 0)
+                    else:
+                        holds = _rare_holds(p, row, predicates, publications) != ((u & 2) != 0)
+                    if not holds:
+                        break
                     s += 1
                 if s < end:
                     continue

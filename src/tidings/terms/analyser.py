@@ -107,10 +107,10 @@ class Analyser:
         return [(form, self.word(form)) for form in _forms(chunk)]
 
     def word(self, form: str) -> str | None:
-        """The stem of a form, or None for a stop word."""
+        """The stem of a form, or None for a stop word; the form itself where stemming leaves nothing of it ("s")."""
         if form in self.stop_words:  # type: ignore[operator]  # a set once built
             return None
-        return self._stemmers.stem(form) if self.stemming else form  # type: ignore[attr-defined]
+        return (self._stemmers.stem(form) or form) if self.stemming else form  # type: ignore[attr-defined]
 
 
 def languages() -> tuple[str, ...]:
