@@ -31,7 +31,7 @@ def test_the_demo_depends_on_its_seed_alone() -> None:
     assert shown("1") == shown("1") != shown("2")
 
 
-@pytest.mark.parametrize("arguments", [["bench"], ["demo"], ["bench", "analysis"]])
+@pytest.mark.parametrize("arguments", [["bench"], ["demo"], ["bench", "analysis"], ["bench", "matching"]])
 def test_help_has_a_text_and_an_example(arguments: list[str]) -> None:
     result = runner.invoke(app, [*arguments, "--help"])
     assert result.exit_code == 0

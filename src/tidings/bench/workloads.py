@@ -1,0 +1,83 @@
+"""Which subscriptions and posts is the index measured on? Those of the papers, on real files or on generated posts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidings.bench.matching import Workload
+from tidings.bench.names import Name
+from tidings.model import DataError
+from tidings.terms import ENGLISH
+from tidings.workloads import (
+    Posts,
+    Stocks,
+    q1,
+    q2,
+    read_stocks,
+    read_traffic,
+    read_tweets,
+    stock_subscriptions,
+    tweet_based,
+)
+
+SOURCE_ROWS = 100_000
+"""Subscriptions come from so many rows at most, guards are chosen by a fifth of that; what is matched comes after."""
+
+
+def workload(name: Name, data: Path | None, subscriptions: int, posts: int, seed: int) -> Workload:
+    """The workload of that name: ``data`` is a folder with tweets, traffic and stocks .parquet; made up without it."""
+    table = _publications(name, data, seed)
+    source_rows = min(SOURCE_ROWS, table.num_rows // 2)
+    sample_rows = source_rows // 5
+    if table.num_rows < source_rows + sample_rows + posts:
+        raise DataError(f"{name}: {table.num_rows:,} rows are too few to match {posts:,}; ask for fewer posts")
+    source, rest = table.slice(0, source_rows), table.slice(source_rows)
+    matched = _matched_columns(name, rest)
+    sample, to_match = matched.slice(0, sample_rows), matched.slice(sample_rows, posts)
+    return Workload(f"{name} {subscriptions:,}", _asked(name, source, subscriptions, seed), sample, to_match)
+
+
+def _publications(name: Name, data: Path | None, seed: int) -> pa.Table:
+    """All rows, in random order: neighbours in time resemble each other."""
+    if name in (Name.stock, Name.volume):
+        table = Stocks(seed=seed).table(300_000) if data is None else read_stocks(data / "stocks.parquet")
+    elif data is None:
+        table = Posts(seed=seed).table(300_000)
+    else:
+        in_words = name in (Name.words, Name.posts)
+        table = read_tweets(data / "tweets.parquet") if in_words else read_traffic(data / "traffic.parquet")
+    table = table.take(pa.array(np.random.default_rng(seed).permutation(table.num_rows)))
+    if "id" in table.column_names:
+        return table
+    return table.append_column("id", pa.array(np.arange(table.num_rows)).cast(pa.string()))
+
+
+def _matched_columns(name: Name, table: pa.Table) -> pa.Table:
+    if name in (Name.stock, Name.volume):
+        return table
+    return table.select(["id", "text"] if name in (Name.words, Name.posts) else ["id", "text", "lat", "lon"])
+
+
+def _asked(name: Name, source: pa.Table, count: int, seed: int) -> pa.Table:
+    match name:
+        case Name.words:
+            return tweet_based(source["text"], count, seed, ENGLISH, words=(2, 4))
+        case Name.posts:
+            return tweet_based(source["text"], count, seed, ENGLISH)
+        case Name.squares:
+            asked = q1(source, count, seed, ENGLISH)
+            squares = pc.struct_field(pc.extract_regex(asked["query"], r"(?P<box>bounding_box:\[[^\]]*\])"), "box")
+            return asked.set_column(asked.column_names.index("query"), "query", squares)
+        case Name.q1:
+            return q1(source, count, seed, ENGLISH)
+        case Name.q2:
+            return q2(source, count, seed, ENGLISH)
+        case Name.stock:
+            return stock_subscriptions(source, count, seed)
+        case Name.volume:
+            asked = stock_subscriptions(source, 6 * count, seed)  # a fifth of them ask for a symbol and a volume
+            return asked.filter(pc.match_substring_regex(asked["query"], r"symbol:.* volume:")).slice(0, count)
