@@ -1,7 +1,6 @@
 import pyarrow as pa
 import pytest
 
-from tidings.bench import matching
 from tidings.bench.matching import Workload, measure
 from tidings.bench.names import Name
 from tidings.bench.workloads import workload
@@ -36,7 +35,7 @@ def test_a_wrong_index_fails_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
         found = honest(self, table)
         return Matches(found.rows[1:], found.ids[1:], found.counters)
 
-    monkeypatch.setattr(matching.GuardIndex, "match", forgetful)
+    monkeypatch.setattr(GuardIndex, "match", forgetful)
     asked = pa.table({"id": ["s"], "query": ["fire"]})
     posts = pa.table({"id": ["a", "b"], "text": ["fire", "fire"]})
     with pytest.raises(DataError, match="differ"):

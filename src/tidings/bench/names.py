@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Name(StrEnum):
-    """Words of a post (2 to 4, or all), squares, squares with words ([PS2]), quotes ([PADRES]): all templates, or one."""
+    """Words of a post (2 to 4 or all), squares, squares with words ([PS2]), quotes ([PADRES]): all templates or one."""
 
     words = "words"
     posts = "posts"
