@@ -8,7 +8,8 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from tests.language.strategies import PATHS, STOP_WORDS, SYMBOLS, WORDS
+from tests.language.strategies import PATHS, STOP_WORDS, SYMBOLS, WORDS, small_queries
+from tidings.model import Subscription
 
 NOW = datetime(2020, 1, 4, tzinfo=UTC)
 
@@ -58,3 +59,15 @@ def tables(draw: st.DrawFn, rows: int = 5) -> pa.Table:
         )
     dropped = draw(st.sets(st.sampled_from(["text", "topic", "symbol", "price"]), max_size=2))
     return pa.table({name: column for name, column in columns.items() if name not in dropped})
+
+
+_days = st.none() | st.integers(1, 8)
+
+
+@st.composite
+def subscriptions(draw: st.DrawFn, name: str) -> Subscription:
+    since, until = draw(_days), draw(_days)
+    if since is not None and until is not None and since >= until:
+        since = None
+    at = [None if day is None else datetime(2020, 1, day, tzinfo=UTC) for day in (since, until)]
+    return Subscription(name, draw(small_queries), since=at[0], until=at[1])

@@ -1,31 +1,17 @@
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.index.strategies import NOW, tables
-from tests.language.strategies import small_queries
+from tests.index.strategies import NOW, subscriptions, tables
 from tidings.index.brute import BruteForce
 from tidings.index.guard import GuardIndex
 from tidings.language import parse
 from tidings.model import Subscription
 from tidings.terms import ENGLISH, Analyser
 from tidings.workloads import Posts, Stocks, q1, q2, stock_subscriptions, topic_based, tweet_based
-
-_days = st.none() | st.integers(1, 8)
-
-
-@st.composite
-def subscriptions(draw: st.DrawFn, name: str) -> Subscription:
-    since, until = draw(_days), draw(_days)
-    if since is not None and until is not None and since >= until:
-        since = None
-    at = [None if day is None else datetime(2020, 1, day, tzinfo=UTC) for day in (since, until)]
-    return Subscription(name, draw(small_queries), since=at[0], until=at[1])
 
 
 @settings(max_examples=120, deadline=None)

@@ -3,5 +3,6 @@
 from tidings.index.brute import BruteForce
 from tidings.index.guard import GuardIndex
 from tidings.index.matcher import Counters, Matcher, Matches
+from tidings.index.trie import Trie
 
-__all__ = ["BruteForce", "Counters", "GuardIndex", "Matcher", "Matches"]
+__all__ = ["BruteForce", "Counters", "GuardIndex", "Matcher", "Matches", "Trie"]
