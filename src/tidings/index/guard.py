@@ -110,17 +110,17 @@ class GuardIndex:
 
     def _match(self, table: pa.Table) -> Matches:
         rows, queries, counters = self.match_queries(table)
-        first, following, since, until = self._subscriptions.chains()
+        asked, instants = self._subscriptions, self._instants(table)
         room = max(1024, 2 * len(rows))
         while True:
             out_rows, out = np.empty(room, dtype=np.int32), np.empty(room, dtype=np.int32)
-            count = kernels.fan_out(rows, queries, first, following, since, until, self._instants(table), out_rows, out)
+            count = kernels.fan_out(
+                rows, queries, asked.first, asked.next, asked.alive, asked.since, asked.until, instants, out_rows, out
+            )
             if count >= 0:
                 order = np.argsort(out_rows[:count], kind="stable")
-                names = self._subscriptions.ids
-                return Matches(
-                    out_rows[:count][order].astype(np.int64), [names[s] for s in out[:count][order]], counters
-                )
+                ids = [asked.ids[s] for s in out[:count][order]]
+                return Matches(out_rows[:count][order].astype(np.int64), ids, counters)
             room *= 2
 
     def _instants(self, table: pa.Table) -> IntArray:

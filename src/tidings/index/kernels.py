@@ -158,22 +158,22 @@ def match_rows(first_row, terms, term_offsets, starts, firsts, stream_offsets, s
 
 
 @numba.njit(cache=True, nogil=True)
-def fan_out(rows, queries, first_subscription, next_subscription, since, until, instants, out_rows, out_subscriptions):
-    """One output row for each subscription of each matched query that is valid at its publication's instant.
+def fan_out(rows, queries, first, following, alive, since, until, instants, out_rows, out_subscriptions):
+    """One output row for each living subscription of each matched query that is valid at its publication's instant.
 
-    The subscriptions of a query are a chain: first_subscription[q], then next_subscription[s], until -1. A removed one
-    ends before it begins. Returns how many were written, or -1 if there is no room for them.
+    The subscriptions of a query are a chain: first[q], then following[s], until -1. ``since`` and ``until`` are empty
+    where nobody set a limit. Returns how many were written, or -1 if there is no room for them.
     """
     found = 0
     for k in range(len(rows)):
         at = instants[rows[k]]
-        s = first_subscription[queries[k]]
+        s = first[queries[k]]
         while s >= 0:
-            if since[s] <= at < until[s]:
+            if alive[s] and (len(since) == 0 or since[s] <= at < until[s]):
                 if found == len(out_rows):
                     return -1
                 out_rows[found] = rows[k]
                 out_subscriptions[found] = s
                 found += 1
-            s = next_subscription[s]
+            s = following[s]
     return found

@@ -1,8 +1,8 @@
 """How do the words of many subscriptions share their beginnings? A trie, the matcher of the S³-TM paper.
 
 Implements [S3TM] 4.1. The words of a conjunction, in lexicographic order, are a path; a child is visited if and only if
-its word is in the publication, so at any visited node all words up to the root are. Departs from the paper: what is no word
-(phrases, places, attributes, …) is kept at the node and verified there, so that the whole language is matched.
+its word is in the publication, so at any visited node all words up to the root are. Departs from the paper: what is
+no word (phrases, places, attributes, …) is kept at the node and verified there: the whole language is matched.
 """
 
 from __future__ import annotations
