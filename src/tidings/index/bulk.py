@@ -17,6 +17,9 @@ from tidings.terms import Analyser
 from tidings.terms.fast import FastAnalyser
 from tidings.terms.vocabulary import IntArray
 
+MAX_WORDS = 64
+"""Longer ones are left to the parser: equal queries are found in a table as wide as the longest."""
+
 
 @dataclass(frozen=True, slots=True)
 class PlainSegment:
@@ -34,9 +37,10 @@ def plain_segment(
     """File the plain queries of a column, numbered from ``first_query``; equal ones are one. About 4 µs each."""
     fast = FastAnalyser(analyser)
     found = plain_queries(queries, fast)
-    rows = np.flatnonzero(found.is_plain)
-    lengths = np.diff(found.words.offsets)[rows]
-    words = found.words.ids[np.repeat(found.is_plain, np.diff(found.words.offsets))]
+    sizes = np.diff(found.words.offsets)
+    taken = found.is_plain & (sizes <= MAX_WORDS)
+    rows, lengths = np.flatnonzero(taken), sizes[taken]
+    words = found.words.ids[np.repeat(taken, sizes)]
     used = np.bincount(words, minlength=len(fast.vocabulary))
     term_of = np.array([terms.word(word) if used[i] else -1 for i, word in enumerate(fast.vocabulary)], dtype=np.int64)
     cost = np.array([sample.word(word, int(used[i])) for i, word in enumerate(fast.vocabulary)])

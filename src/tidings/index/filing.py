@@ -136,7 +136,9 @@ class Filer:
     def _cover(self, atom: Range | Within) -> tuple[int, ...]:
         if isinstance(atom, Within):
             return tuple(self._terms.cell(label) for label in cells.cover(atom.region, MAX_COVER))
-        slot, _, _ = range_keys(atom)
+        slot, low_key, high_key = range_keys(atom)
+        if low_key > high_key:  # no number lies between: filed nowhere
+            return ()
         low, high = (_interval_number(bound) for bound in closed(atom))
         return tuple(self._terms.interval(slot, label) for label in intervals.cover(low, high, MAX_COVER))
 

@@ -1,8 +1,8 @@
 """Which subscriptions do these publications answer, among millions? The guard index.
 
 Each conjunction of a query is filed under one of its terms, the rarest. A publication looks only at what is filed under
-the terms that it has, and verifies the rest (:mod:`tidings.index.kernels`). Equal queries are stored once; who
-asked comes last.
+the terms that it has, and verifies the rest (:mod:`tidings.index.kernels`). Who asked for a query is looked up
+last.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from tidings.index.sample import Sample
 from tidings.index.segment import Segment, filed, merged
 from tidings.index.subscriptions import Subscriptions
 from tidings.language import Conjunction, normal_form
-from tidings.model import Subscription
-from tidings.tables.columns import ABSENT, column_keys, instant_key, is_instant
-from tidings.tables.validity import rejected_rows
+from tidings.model import Subscription, SubscriptionError
+from tidings.tables.canonical import INSTANT
+from tidings.tables.columns import ABSENT, column_keys, instant_key
+from tidings.tables.validity import good_rows
 from tidings.terms import ENGLISH, Analyser
 from tidings.terms.vocabulary import IdArray, IntArray
 
@@ -69,7 +70,12 @@ class GuardIndex:
             self._subscriptions.add(subscription, self._query(normal_form(subscription.query, self._analyser)))
 
     def add_plain(self, ids: list[str], queries: pa.Array | pa.ChunkedArray) -> IntArray:
-        """The fast way in for plain word queries; returns the rows that are not plain and were left out."""
+        """The fast way in for plain word queries; returns the rows that are not plain and were left out.
+
+        Equal ones among them are stored once, but are not compared with what was added before.
+        """
+        if len(ids) != len(queries) or not all(isinstance(name, str) and name for name in ids):
+            raise SubscriptionError(f"each of the {len(queries)} queries needs an id that is text and not empty")
         found = plain_segment(queries, self._analyser, self._terms, self._sample, self._query_count)
         self._segments.append(found.segment)
         self._query_count += found.query_count
@@ -94,22 +100,15 @@ class GuardIndex:
         self._freeze()
         return sum(segment.size_bytes for segment in self._segments) + self._subscriptions.size_bytes
 
-    def match_queries(self, table: pa.Table) -> tuple[IdArray, IdArray, Counters]:
+    def match_queries(self, table: pa.Table) -> tuple[IntArray, IdArray, Counters]:
         """Rows and the numbers of the queries that they answer, before anybody who asked is looked up."""
-        self._freeze()
-        good = _good_rows(table)
-        if good is not None:
-            table = table.take(pa.array(good))
-        batch = self._reader.read(table, with_tokens=bool(self._predicates.sequence_words))
-        counters = np.zeros(3, dtype=np.int64)
-        parts = [self._match_segment(segment, batch, counters) for segment in self._segments]
-        rows = np.concatenate([np.zeros(0, dtype=np.int32), *(part[0] for part in parts)])
-        queries = np.concatenate([np.zeros(0, dtype=np.int32), *(part[1] for part in parts)])
-        rows = rows if good is None else good[rows].astype(np.int32)
-        return rows, queries, Counters(*counters.tolist())
+        table, good = good_rows(table)
+        rows, queries, counters = self._matched(table)
+        return good[rows], queries, counters
 
     def _match(self, table: pa.Table) -> Matches:
-        rows, queries, counters = self.match_queries(table)
+        table, good = good_rows(table)
+        rows, queries, counters = self._matched(table)
         asked, instants = self._subscriptions, self._instants(table)
         room = max(1024, 2 * len(rows))
         while True:
@@ -120,13 +119,23 @@ class GuardIndex:
             if count >= 0:
                 order = np.argsort(out_rows[:count], kind="stable")
                 ids = [asked.ids[s] for s in out[:count][order]]
-                return Matches(out_rows[:count][order].astype(np.int64), ids, counters)
+                return Matches(good[out_rows[:count][order]], ids, counters)
             room *= 2
+
+    def _matched(self, table: pa.Table) -> tuple[IdArray, IdArray, Counters]:
+        """:meth:`match_queries` of a canonical table without bad rows."""
+        self._freeze()
+        batch = self._reader.read(table, with_tokens=bool(self._predicates.sequence_words))
+        counters = np.zeros(3, dtype=np.int64)
+        parts = [self._match_segment(segment, batch, counters) for segment in self._segments]
+        rows = np.concatenate([np.zeros(0, dtype=np.int32), *(part[0] for part in parts)])
+        queries = np.concatenate([np.zeros(0, dtype=np.int32), *(part[1] for part in parts)])
+        return rows, queries, Counters(*counters.tolist())
 
     def _instants(self, table: pa.Table) -> IntArray:
         """When each publication happened: now, where nobody says."""
         now = instant_key(self._clock())
-        if "ts" not in table.column_names or not is_instant(table.schema.field("ts").type):
+        if "ts" not in table.column_names or table.schema.field("ts").type != INSTANT:
             return np.full(table.num_rows, now, dtype=np.int64)
         keys = column_keys(table["ts"])
         return np.where(keys == ABSENT, now, keys)
@@ -135,11 +144,11 @@ class GuardIndex:
         """The number of a query; one never seen before is filed."""
         if (known := self._queries.get(form)) is not None:
             return known
+        filings = [self._filer.file(conjunction) for conjunction in form]
         number = self._queries[form] = self._query_count
         self._query_count += 1
-        for conjunction in form:
-            self._pending.append((number, self._filer.file(conjunction)))
-            self._pending_has_others.append(len(form) > 1)
+        self._pending += [(number, filing) for filing in filings]
+        self._pending_has_others += [len(form) > 1] * len(form)
         return number
 
     def _freeze(self) -> None:
@@ -169,9 +178,3 @@ class GuardIndex:
             room = 2 * room if stopped == row else room
             row = stopped
         return np.concatenate(found_rows), np.concatenate(found_queries)
-
-
-def _good_rows(table: pa.Table) -> IntArray | None:
-    """The rows that are publications; None if all are."""
-    rejected = rejected_rows(table)
-    return np.setdiff1d(np.arange(table.num_rows), list(rejected)) if rejected else None

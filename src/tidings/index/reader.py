@@ -70,7 +70,7 @@ class Reader:
             column = table[name]
             if (term := self._terms.present.get(name)) is not None:
                 found.append(_pairs_of(_present_rows(name, column), term))
-            if name in self._terms.values or name in self._terms.pieces:
+            if (name in self._terms.values or name in self._terms.pieces) and not pa.types.is_nested(column.type):
                 rows, values = distinct(column)
                 found.append(_expanded(rows, [self._value_terms(name, value) for value in values]))
         return found
@@ -156,7 +156,7 @@ class _WordTerms:
 
 def _slot_column(table: pa.Table, slot: Slot) -> pa.ChunkedArray | None:
     name, of_instants = slot
-    if name not in table.column_names:
+    if name not in table.column_names or name == "id":
         return None
     kind = table.schema.field(name).type
     return table[name] if (is_instant(kind) if of_instants else is_number(kind)) else None
@@ -174,6 +174,8 @@ def _present_rows(name: str, column: pa.ChunkedArray) -> IntArray:
     present = column.is_valid()
     if name == "text":
         present = pc.and_(present, pc.fill_null(pc.not_equal(column.cast(pa.string()), ""), False))
+    if name == "topic" and pa.types.is_nested(column.type):
+        present = pc.and_(present, pc.fill_null(pc.greater(pc.list_value_length(column), 0), False))
     return np.flatnonzero(present.to_numpy())
 
 

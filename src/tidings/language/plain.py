@@ -39,6 +39,8 @@ def plain_queries(queries: pa.Array | pa.ChunkedArray, fast: FastAnalyser) -> Pl
     >>> found.is_plain.tolist(), [fast.vocabulary[i] for i in found.words.row(3)]
     ([True, False, False, True], ['fire'])
     """
+    if not pa.types.is_large_string(queries.type):
+        queries = queries.cast(pa.large_string())
     short = pc.less_equal(pc.utf8_length(queries), _MAX_CHARS)
     plain = pc.and_not(pc.match_substring_regex(queries, _PLAIN), pc.match_substring_regex(queries, _OPERATOR))
     words = fast.analyse(queries)

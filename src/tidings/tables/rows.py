@@ -11,6 +11,7 @@ import pyarrow as pa
 from tidings.model import Publication, PublicationError, Rejected
 from tidings.model.publication import FIELDS
 from tidings.model.values import read_instant
+from tidings.tables.canonical import canonical
 from tidings.tables.columns import python_value
 
 _BATCH_ROWS = 4096
@@ -30,19 +31,10 @@ def publications(table: pa.Table) -> Iterator[Publication | Rejected]:
     {'likes': 4}
     """
     number = 0
-    for batch in _in_microseconds(table).to_batches(max_chunksize=_BATCH_ROWS):
+    for batch in canonical(table).to_batches(max_chunksize=_BATCH_ROWS):
         for row in _python_rows(batch):
             yield _publication(row, number) if isinstance(row, dict) else _rejected("", row, number)
             number += 1
-
-
-def _in_microseconds(table: pa.Table) -> pa.Table:
-    """Python's instants know no nanoseconds: cut them off."""
-    fields = [
-        pa.field(field.name, pa.timestamp("us", field.type.tz)) if pa.types.is_timestamp(field.type) else field
-        for field in table.schema
-    ]
-    return table.cast(pa.schema(fields), safe=False)
 
 
 def _python_rows(batch: pa.RecordBatch) -> Iterator[dict[str, Any] | str]:
