@@ -21,3 +21,16 @@ def test_every_figure_of_the_readme_is_in_its_result_file() -> None:
     ]
     ratios = [float(x) for _, rest in table for x in re.findall(r"([0-9.]+)x", rest)]
     assert ratios == [figures["ratio_first_pass"], figures["ratio_second_pass"]]
+
+
+def test_every_figure_of_the_index_is_in_its_result_file() -> None:
+    rows = re.findall(
+        r"^\|[^|]*\| ([0-9,]+) \| ([0-9,.]+) \| \[\w+\]\((docs/results/[\w.-]+)\) \|$",
+        (ROOT / "README.md").read_text(),
+        re.M,
+    )
+    assert len(rows) == 4
+    for posts_per_s, matches, path in rows:
+        figures = json.loads((ROOT / path).read_text())["figures"]
+        assert int(posts_per_s.replace(",", "")) == figures["posts_per_s"]
+        assert float(matches.replace(",", "")) == figures["matches_per_post"]

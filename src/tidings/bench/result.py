@@ -44,10 +44,15 @@ class Result:
 
 
 def _commit() -> str:
-    """The commit that was measured, marked where the tree had changes; "unknown" outside a checkout."""
-    command = ["git", "describe", "--always", "--dirty", "--exclude=*"]
-    found = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
-    return found.stdout.strip() or "unknown"
+    """The commit that was measured, marked where the sources had changes; "unknown" outside a checkout."""
+    folder = Path(__file__).parents[1]
+    head = _git(folder, "rev-parse", "--short", "HEAD").stdout.strip()
+    changed = _git(folder, "diff", "--quiet", "HEAD", "--", ".").returncode
+    return f"{head}-dirty" if head and changed else head or "unknown"
+
+
+def _git(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, check=False)
 
 
 def _machine() -> dict[str, Any]:
