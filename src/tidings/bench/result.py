@@ -17,7 +17,7 @@ from typing import Any
 class Result:
     """The figures of one run, with the command, the data, the commit and the machine they come from.
 
-    Files are named without their folder, which is another one on another machine.
+    Files and folders are named without what they lie in, which is another one on another machine.
     """
 
     name: str
@@ -29,7 +29,7 @@ class Result:
         return {
             "name": self.name,
             "command": " ".join(
-                ["tidings", *(Path(word).name if Path(word).is_file() else word for word in sys.argv[1:])]
+                ["tidings", *(Path(word).name if Path(word).exists() else word for word in sys.argv[1:])]
             ),
             "dataset": self.dataset,
             "seed": self.seed,
