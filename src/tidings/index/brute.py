@@ -7,9 +7,10 @@ from collections.abc import Iterable
 import numpy as np
 import pyarrow as pa
 
-from tidings.index.matcher import Clock, Counters, Matches, utc_now
+from tidings.index.matcher import Clock, Counters, Matches
 from tidings.language import Content, evaluate_content
 from tidings.model import Rejected, Subscription
+from tidings.model.values import utc_now
 from tidings.tables.rows import publications
 from tidings.terms import ENGLISH, Analyser
 

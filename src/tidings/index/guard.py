@@ -16,13 +16,14 @@ from tidings.index import kernels
 from tidings.index.bulk import plain_segment
 from tidings.index.dictionary import Dictionary
 from tidings.index.filing import Filer, Filing, Predicates
-from tidings.index.matcher import Clock, Counters, Matches, utc_now
+from tidings.index.matcher import Clock, Counters, Matches
 from tidings.index.reader import Batch, Reader
 from tidings.index.sample import Sample
 from tidings.index.segment import Segment, filed, merged
 from tidings.index.subscriptions import Subscriptions
 from tidings.language import Conjunction, normal_form
 from tidings.model import Subscription, SubscriptionError
+from tidings.model.values import utc_now
 from tidings.tables.canonical import INSTANT
 from tidings.tables.columns import ABSENT, column_keys, instant_key
 from tidings.tables.validity import good_rows

@@ -58,6 +58,11 @@ def utc(instant: datetime) -> datetime:
         raise ValueError(f"{instant} lies outside the years 1 to 9999 in UTC") from None
 
 
+def utc_now() -> datetime:
+    """The clock where none is given."""
+    return datetime.now(UTC)
+
+
 def read_number(text: str) -> int | float | None:
     """The finite number that ``text`` writes, or None.
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidings.model import DataError, Rejected
-from tidings.model.values import utc
+from tidings.model.values import utc, utc_now
 from tidings.registry import folder, schemas
 from tidings.registry.folding import fold, in_order, survivors
 from tidings.registry.tables import StoredTable, Tidied, View
@@ -30,10 +30,6 @@ from tidings.terms import ENGLISH, Analyser
 
 _WEEK_HOURS = 7 * 24
 _ORDER = ("version", "position")
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +68,12 @@ class Registry:
 
     path: str | Path
     analyser: Analyser = ENGLISH
-    clock: Callable[[], datetime] = _now
+    clock: Callable[[], datetime] = utc_now
 
     @classmethod
-    def create(cls, path: str | Path, analyser: Analyser = ENGLISH, clock: Callable[[], datetime] = _now) -> Registry:
+    def create(
+        cls, path: str | Path, analyser: Analyser = ENGLISH, clock: Callable[[], datetime] = utc_now
+    ) -> Registry:
         """A registry whose tables are there, even if nobody has subscribed yet; one that exists is left as it is."""
         registry = cls(path, analyser, clock)
         folder.check_folder(registry._home)
