@@ -10,11 +10,30 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from tidings.model import Circle, Rectangle, Region
-from tidings.model.region import EARTH_RADIUS_M, MAX_RADIUS_M
-from tidings.terms.cells import MAX_LEVEL, ancestors, cell, cells, cover, level_of, rectangle, smallest_cell
+from tidings.model.region import EARTH_RADIUS_M, MAX_RADIUS_M, distance_m
+from tidings.terms.cells import (
+    MAX_LEVEL,
+    ancestors,
+    cell,
+    cells,
+    cover,
+    cover_many,
+    cover_parts,
+    level_of,
+    rectangle,
+    smallest_cell,
+)
+from tidings.terms.grid import kernels
 from tidings.terms.labels import ROOT, ancestor, bit_label, contains, descendants
 
 WORLD = Rectangle(-180, -90, 180, 90)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled() -> None:
+    """numba compiles at the first call, which would exceed the deadline of the property that happens to make it."""
+    cover(Circle(0, 0, 1))
+    cells(np.zeros(1), np.zeros(1))
 
 
 def degrees(limit: int) -> st.SearchStrategy[float]:
@@ -136,6 +155,101 @@ def test_with_room_enough_a_cover_is_the_last_cells_that_the_region_touches(
     last = rectangle(cell(region.east, region.north))
     touched = (last.east - leaf.west) / width * (last.north - leaf.south) / height
     assert sum(4 ** (MAX_LEVEL - level_of(label)) for label in cover(region, max_cells=100)) == touched
+
+
+def last_below(border: float, limit: int) -> float:
+    """The greatest float64 of a cell that ends at a border."""
+    return border if border == limit else math.nextafter(border, -limit)
+
+
+def open_ended(box: Rectangle) -> Rectangle:
+    """The rectangle without its eastern and northern borders, as a cell has it; they stay if nothing else is there."""
+    east, north = last_below(box.east, 180), last_below(box.north, 90)
+    return Rectangle(box.west, box.south, max(east, box.west), max(north, box.south))
+
+
+def corners(label: int) -> list[tuple[float, float]]:
+    """The outermost places that lie in a cell: if a rectangle has all of them, it has the whole cell."""
+    box = open_ended(rectangle(label))
+    found = [(lon, lat) for lon in (box.west, box.east) for lat in (box.south, box.north)]
+    assert all(contains(label, leaf) for leaf in cells(*np.array(found).T).tolist())
+    return found
+
+
+@given(rectangles() | rectangles().map(open_ended) | rectangles().map(open_ended).map(open_ended), sizes, parts, parts)
+@example(WORLD, 8, 1.0, 1.0)
+@example(Rectangle(90, 45, 180, 90), 8, 1.0, 1.0)
+@example(open_ended(Rectangle(-90, -45, 0, 0)), 8, 1.0, 1.0)
+@example(open_ended(open_ended(Rectangle(0, 0, 90, 45))), 8, 1.0, 1.0)
+@example(Rectangle(-1e-300, -1e-300, 90, 45), 20, 0.0, 0.0)
+def test_a_cell_is_inside_a_rectangle_if_and_only_if_all_its_places_are(
+    region: Rectangle, max_cells: int, across: float, up: float
+) -> None:
+    parts = cover_parts(region, max_cells)
+    assert [label for label, _ in parts] == cover(region, max_cells)
+    for label, is_inside in parts:
+        assert is_inside == all(region.contains(*corner) for corner in corners(label))
+        box = open_ended(rectangle(label))
+        assert region.contains(far(box.west, box.east, across), far(box.south, box.north, up)) >= is_inside
+
+
+@given(lons, lats, levels)
+def test_a_cell_has_itself_inside(lon: float, lat: float, level: int) -> None:
+    label = cell(lon, lat, level)
+    assert cover_parts(open_ended(rectangle(label))) == [(label, True)]
+
+
+@given(circles, sizes, parts, parts)
+@example(Circle(180, 0, 100_000), 20, 0.5, 0.5)
+@example(Circle(0, 90, 1_000_000), 20, 1.0, 0.0)
+@example(Circle(10, 89, 400_000), 20, 1.0, 0.0)
+@example(Circle(12, 34, MAX_RADIUS_M), 8, 0.9, 0.1)
+def test_a_cell_inside_a_circle_has_no_place_outside_it(
+    circle: Circle, max_cells: int, across: float, up: float
+) -> None:
+    for label, is_inside in cover_parts(circle, max_cells):
+        if is_inside:
+            box = rectangle(label)
+            place = far(box.west, box.east, across), far(box.south, box.north, up)
+            assert all(circle.contains(lon, lat) for lon, lat in [*corners(label), place])
+
+
+@given(circles, lons, lats, levels)
+@example(Circle(180, 10, 100_000), -180, 10, 12)
+@example(Circle(151, -33, 100_000), 151, -33, 12)
+@example(Circle(0, 89.9, 100_000), 0, 89.9, 12)
+@example(Circle(45, 80, 5_900_000), -135, 70, 2)  # all four corners are in it, and the parallel between two is not
+@example(Circle(180, 0, MAX_RADIUS_M / 2), 0, 0, 0)
+def test_a_cell_with_its_corners_well_inside_a_circle_is_inside_unless_it_goes_round_the_other_side(
+    circle: Circle, lon: float, lat: float, level: int
+) -> None:
+    label = cell(lon, lat, level)
+    inside = np.zeros(1, np.bool_)
+    kernels.cells_in_circle(np.array([label], np.uint64), circle.lon, circle.lat, circle.radius_m, inside)
+    found = corners(label)
+    well = all(distance_m(circle.lon, circle.lat, *corner) < circle.radius_m - 1 for corner in found)
+    near = all(math.cos(math.radians(lon - circle.lon)) > 0.01 for lon, _ in found)
+    assert inside[0] >= (well and near and level >= 2 and circle.radius_m < MAX_RADIUS_M / 2)
+    (west, south), (east, north) = found[0], found[-1]
+    middles = [((west + east) / 2, south), ((west + east) / 2, north), ((west + east) / 2, (south + north) / 2)]
+    assert not inside[0] or all(circle.contains(*place) for place in found + middles)
+
+
+@given(st.lists(rectangles(), max_size=5), sizes)
+def test_covers_of_many_rectangles_are_those_of_each(regions: list[Rectangle], max_cells: int) -> None:
+    sides = [(region.west, region.south, region.east, region.north) for region in regions]
+    found = cover_many(np.array(sides, np.float64).reshape(-1, 4), max_cells)
+    pairs = list(zip(found.labels.tolist(), found.inside.tolist(), strict=True))
+    bounds = zip(found.offsets.tolist(), found.offsets.tolist()[1:], strict=False)
+    assert [pairs[start:stop] for start, stop in bounds] == [cover_parts(region, max_cells) for region in regions]
+
+
+@pytest.mark.parametrize("sides", [(1, 0, 0, 1), (0, 1, 1, 0), (-181, 0, 1, 1), (0, 0, 1, 90.5), (0, math.nan, 1, 1)])
+def test_rectangles_off_the_map_or_reversed_are_refused(sides: tuple[float, ...]) -> None:
+    with pytest.raises(ValueError, match="a rectangle has"):
+        cover_many(np.array([(0, 0, 1, 1), sides], np.float64))
+    with pytest.raises(ValueError, match="four columns"):
+        cover_many(np.array(sides, np.float64))
 
 
 def test_a_cover_leaves_out_what_is_far_from_the_region() -> None:

@@ -1,4 +1,4 @@
-"""Does a bounded cover keep its law for any area, not only for ranges and rectangles?"""
+"""Does the rule of covers keep its law for any area, and do the compiled covers follow the rule?"""
 
 from __future__ import annotations
 
@@ -6,11 +6,17 @@ from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
 
+import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tidings.terms.cover import bounded_cover
+from tests.terms.plain_cover import Span, Touched, bounded_cover
+from tests.terms.test_cells import regions
+from tests.terms.test_intervals import ranges
+from tidings.model import Circle, Rectangle, Region
+from tidings.terms import cells, intervals
+from tidings.terms.cover import bounded_covers
 from tidings.terms.labels import MAX_DEPTH, ROOT, bit_label, children, common_ancestor, contains, depth_of, descendants
 
 SMALL_DEPTH = 6
@@ -95,6 +101,32 @@ def test_one_leaf_is_its_own_cover() -> None:
     assert bounded_cover(Tiles(frozenset({leaf}), step=2), 8, step=2) == [leaf]
 
 
+@settings(max_examples=1000, deadline=None)  # numba compiles at the first call
+@given(regions, sizes)
+@example(Circle(179.9, 10, 50_000), 8)
+@example(Rectangle(-90, -45, 90, 90), 8)
+def test_the_compiled_cover_of_a_region_is_the_plain_one(region: Region, max_cells: int) -> None:
+    assert cells.cover(region, max_cells) == bounded_cover(Touched.by(region), max_cells, step=2)
+
+
+@settings(max_examples=1000, deadline=None)
+@given(ranges(), sizes)
+def test_the_compiled_cover_of_a_range_is_the_plain_one(
+    ends: tuple[float | None, float | None], max_intervals: int
+) -> None:
+    first, last = descendants(ROOT)
+    low, high = ends
+    span = Span(first if low is None else intervals.interval(low), last if high is None else intervals.interval(high))
+    assert intervals.cover(low, high, max_intervals) == bounded_cover(span, max_intervals)
+
+
+def test_an_area_of_no_blocks_has_no_cover() -> None:
+    nothing = np.empty((0, 4), np.int64)
+    assert bounded_covers(nothing, nothing, np.array([0, 0]), 8, dims=2).offsets.tolist() == [0, 0]
+
+
 def test_a_cover_of_no_nodes_is_refused() -> None:
     with pytest.raises(ValueError, match="at least one node"):
-        bounded_cover(Tiles(frozenset(), step=1), 0)
+        cells.cover(Rectangle(0, 0, 1, 1), 0)
+    with pytest.raises(ValueError, match="at least one node"):
+        intervals.cover(0, 1, 0)

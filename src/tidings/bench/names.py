@@ -6,12 +6,14 @@ from enum import StrEnum
 
 
 class Name(StrEnum):
-    """Words of a post (2 to 4 or all), squares, squares with words ([PS2]), quotes ([PADRES]): all templates or one."""
+    """Words of a post (2 to 4 or all) or topic, squares, squares with words ([PS2]), quotes ([PADRES]): all or one."""
 
     words = "words"
     posts = "posts"
+    topics = "topics"
     squares = "squares"
     q1 = "q1"
     q2 = "q2"
+    q3 = "q3"
     stock = "stock"
     volume = "volume"

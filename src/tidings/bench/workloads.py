@@ -17,15 +17,23 @@ from tidings.workloads import (
     Stocks,
     q1,
     q2,
+    q3,
     read_stocks,
     read_traffic,
     read_tweets,
     stock_subscriptions,
+    topic_based,
     tweet_based,
 )
 
 SOURCE_ROWS = 100_000
 """Subscriptions come from so many rows at most, guards are chosen by a fifth of that; what is matched comes after."""
+
+TOPIC_ROWS = 10_000
+"""Topics are found in so many of those rows."""
+
+_IN_WORDS = (Name.words, Name.posts, Name.topics)
+_IN_QUOTES = (Name.stock, Name.volume)
 
 
 def workload(name: Name, data: Path | None, subscriptions: int, posts: int, seed: int) -> Workload:
@@ -43,13 +51,12 @@ def workload(name: Name, data: Path | None, subscriptions: int, posts: int, seed
 
 def _publications(name: Name, data: Path | None, seed: int) -> pa.Table:
     """All rows, in random order: neighbours in time resemble each other."""
-    if name in (Name.stock, Name.volume):
+    if name in _IN_QUOTES:
         table = Stocks(seed=seed).table(300_000) if data is None else read_stocks(data / "stocks.parquet")
     elif data is None:
         table = Posts(seed=seed).table(300_000)
     else:
-        in_words = name in (Name.words, Name.posts)
-        table = read_tweets(data / "tweets.parquet") if in_words else read_traffic(data / "traffic.parquet")
+        table = read_tweets(data / "tweets.parquet") if name in _IN_WORDS else read_traffic(data / "traffic.parquet")
     table = table.take(pa.array(np.random.default_rng(seed).permutation(table.num_rows)))
     if "id" in table.column_names:
         return table
@@ -57,9 +64,9 @@ def _publications(name: Name, data: Path | None, seed: int) -> pa.Table:
 
 
 def _matched_columns(name: Name, table: pa.Table) -> pa.Table:
-    if name in (Name.stock, Name.volume):
+    if name in _IN_QUOTES:
         return table
-    return table.select(["id", "text"] if name in (Name.words, Name.posts) else ["id", "text", "lat", "lon"])
+    return table.select(["id", "text"] if name in _IN_WORDS else ["id", "text", "lat", "lon"])
 
 
 def _asked(name: Name, source: pa.Table, count: int, seed: int) -> pa.Table:
@@ -68,6 +75,8 @@ def _asked(name: Name, source: pa.Table, count: int, seed: int) -> pa.Table:
             return tweet_based(source["text"], count, seed, ENGLISH, words=(2, 4))
         case Name.posts:
             return tweet_based(source["text"], count, seed, ENGLISH)
+        case Name.topics:
+            return topic_based(source["text"].slice(0, TOPIC_ROWS), count, seed, ENGLISH)
         case Name.squares:
             asked = q1(source, count, seed, ENGLISH)
             squares = pc.struct_field(pc.extract_regex(asked["query"], r"(?P<box>bounding_box:\[[^\]]*\])"), "box")
@@ -76,6 +85,8 @@ def _asked(name: Name, source: pa.Table, count: int, seed: int) -> pa.Table:
             return q1(source, count, seed, ENGLISH)
         case Name.q2:
             return q2(source, count, seed, ENGLISH)
+        case Name.q3:
+            return q3(source, count, seed, ENGLISH)
         case Name.stock:
             return stock_subscriptions(source, count, seed)
         case Name.volume:

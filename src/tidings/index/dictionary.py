@@ -1,23 +1,39 @@
 """Which terms does anybody ask for? Each has a dense id; a term that nobody asks for has none.
 
 Terms of all kinds share one space of ids, because to the index they are the same: something that a publication has.
-Id 0 is the term that every publication has.
+Id 0 is the term that every publication has. One thread adds terms, any number look them up.
 """
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
-from typing import TypeVar
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tidings.index.labels import LabelTerms
+from tidings.index.strings import StringTable
 from tidings.language.atoms import FormPrefix, has_piece, is_below
 from tidings.model.query import Contains, EndsWith, Equals, Present, StartsWith, Topic
 from tidings.model.values import Value, equality_texts, value_text
 from tidings.tables.columns import Slot
-
-_K = TypeVar("_K")
+from tidings.terms.vocabulary import IdArray
 
 TermAtom = FormPrefix | Equals | StartsWith | EndsWith | Contains | Present | Topic
 """An atom that a publication fulfils by having one term (a word of a sequence is asked for by :meth:`word`)."""
+
+Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
+
+_PIECES: dict[str, type[StartsWith | EndsWith | Contains]] = {
+    "starts": StartsWith,
+    "ends": EndsWith,
+    "contains": Contains,
+}
+_CELLS = -1
 
 
 class Dictionary:
@@ -30,33 +46,50 @@ class Dictionary:
 
     def __init__(self) -> None:
         self._count = 1
-        self.words: dict[str, int] = {}
+        self._old_words = StringTable.of(pa.array([], pa.large_string()))
+        self._old_word_ids: IdArray = np.zeros(0, dtype=np.int32)
+        self._words: dict[str, int] = {}
+        self.new_words: list[tuple[str, int]] = []
+        """Words that were added after others had begun to look them up, with their ids; only ever appended to."""
         self.prefixes: dict[str, int] = {}
         self.present: dict[str, int] = {}
         self.topics: dict[tuple[str, ...], int] = {}
         self.patterns: dict[tuple[str, ...], int] = {}
-        self.values: defaultdict[str, dict[str, list[int]]] = defaultdict(dict)
+        self.values: defaultdict[str, dict[str, tuple[int, ...]]] = defaultdict(dict)
         self.pieces: defaultdict[str, dict[StartsWith | EndsWith | Contains, int]] = defaultdict(dict)
-        self.cells: dict[int, int] = {}
-        self.intervals: defaultdict[Slot, dict[int, int]] = defaultdict(dict)
+        self.cells = LabelTerms()
+        self.intervals: defaultdict[Slot, LabelTerms] = defaultdict(LabelTerms)
         self.slots: dict[Slot, int] = {}
         self._equalities: dict[tuple[str, frozenset[str]], int] = {}
 
     def __len__(self) -> int:
         return self._count
 
+    def find_word(self, word: str) -> int:
+        """The id of a word, or -1."""
+        known = self._words.get(word)
+        if known is not None:
+            return known
+        number = self._old_words.find(word)
+        return int(self._old_word_ids[number]) if number >= 0 else -1
+
     def word(self, word: str) -> int:
-        return self._id(self.words, word)
+        """The id of a word, which it gets if it has none."""
+        term = self.find_word(word)
+        if term < 0:
+            term = self._words[word] = self._next()
+            self.new_words.append((word, term))
+        return term
 
     def cell(self, label: int) -> int:
-        return self._id(self.cells, label)
+        return self._label(self.cells, label)
 
     def interval(self, slot: Slot, label: int) -> int:
-        return self._id(self.intervals[slot], label)
+        return self._label(self.intervals[slot], label)
 
     def slot(self, slot: Slot) -> int:
-        """The number of a column of numbers, from 0."""
-        return self.slots.setdefault(slot, len(self.slots))
+        """The number of a column of numbers; 0 and 1 are those of places."""
+        return self.slots.setdefault(slot, len(self.slots) + 2)
 
     def term(self, atom: TermAtom) -> int:
         """The id of the term that fulfils an atom."""
@@ -76,14 +109,14 @@ class Dictionary:
         """The terms that an attribute's value has: equalities, and pieces of text."""
         equal = self.values[name].get(value_text(value), ()) if name in self.values else ()
         if not isinstance(value, str) or name not in self.pieces:
-            return tuple(equal)
-        return (*equal, *(term for piece, term in self.pieces[name].items() if has_piece(piece, value)))
+            return equal
+        return (*equal, *(term for piece, term in list(self.pieces[name].items()) if has_piece(piece, value)))
 
     def topic_terms(self, topic: str) -> tuple[int, ...]:
         """The terms of a topic: itself and what is above it, and patterns that fit."""
         steps = tuple(topic.split("/"))
         above = (self.topics.get(steps[:depth]) for depth in range(1, len(steps) + 1))
-        fitting = (term for pattern, term in self.patterns.items() if is_below(steps, pattern))
+        fitting = (term for pattern, term in list(self.patterns.items()) if is_below(steps, pattern))
         return (*(term for term in above if term is not None), *fitting)
 
     def form_terms(self, form: str) -> tuple[int, ...]:
@@ -91,16 +124,93 @@ class Dictionary:
         found = (self.prefixes.get(form[:length]) for length in range(1, len(form) + 1))
         return tuple(term for term in found if term is not None)
 
+    def saved(self, numbers: IdArray) -> Arrays:
+        """The terms t with ``numbers[t] >= 0``, under those numbers, as arrays from which :meth:`load` takes them."""
+        old = numbers[self._old_word_ids]
+        new = [(word, int(numbers[term])) for word, term in self.new_words if numbers[term] >= 0]
+        words = pa.concat_arrays(
+            [self._old_words.texts().filter(pa.array(old >= 0)), pa.array([word for word, _ in new], pa.large_string())]
+        )
+        word_ids = np.concatenate([old[old >= 0], np.array([term for _, term in new], dtype=np.int32)])
+        tables = [(_CELLS, self.cells), *((self.slots[slot], table) for slot, table in self.intervals.items())]
+        labels = [(slot, *table.items()) for slot, table in tables]
+        kept = [(slot, keys[numbers[ids] >= 0], numbers[ids][numbers[ids] >= 0]) for slot, keys, ids in labels]
+        others = [(int(numbers[term]), *key) for term, *key in self._others() if numbers[term] >= 0]
+        return {
+            **{f"word_{name}": array for name, array in StringTable.of(words).arrays().items()},
+            "word_ids": word_ids.astype(np.int32),
+            "label_slots": np.concatenate([np.full(len(ids), slot, dtype=np.int32) for slot, _, ids in kept]),
+            "labels": np.concatenate([keys for _, keys, _ in kept]),
+            "label_ids": np.concatenate([ids for _, _, ids in kept]),
+            "others": np.frombuffer(json.dumps(others).encode(), dtype=np.uint8),
+            "slots": np.frombuffer(json.dumps(list(self.slots)).encode(), dtype=np.uint8),
+        }
+
+    def load(self, arrays: Mapping[str, npt.NDArray[Any]], count: int) -> None:
+        """Take terms from arrays, until there are ``count``. The words of the first call are used where they lie."""
+        words = StringTable.from_arrays({name: arrays[f"word_{name}"] for name in ("offsets", "data", "slots")})
+        if not len(self._old_words) and not self._words:
+            self._old_words, self._old_word_ids = words, arrays["word_ids"]
+        else:
+            added = list(zip(words.texts().to_pylist(), arrays["word_ids"].tolist(), strict=True))
+            self._words.update(added)
+            self.new_words += added
+        for name, of_instants in json.loads(arrays["slots"].tobytes()):
+            self.slot((name, of_instants))
+        slot_of = {number: slot for slot, number in self.slots.items()}
+        for number in np.unique(arrays["label_slots"]).tolist():
+            mine = arrays["label_slots"] == number
+            table = self.cells if number == _CELLS else self.intervals[slot_of[number]]
+            table.put(arrays["labels"][mine], arrays["label_ids"][mine])
+        for term, kind, *key in json.loads(arrays["others"].tobytes()):
+            self._load_other(term, kind, key)
+        self._count = count
+
+    def _others(self) -> list[tuple[Any, ...]]:
+        """Id, kind and key of the terms that are neither words nor labels."""
+        kinds = {piece: kind for kind, piece in _PIECES.items()}
+        pieces = [(term, kinds[type(p)], p.name, p.value) for own in self.pieces.values() for p, term in own.items()]
+        return [
+            *((term, "prefix", key) for key, term in self.prefixes.items()),
+            *((term, "present", key) for key, term in self.present.items()),
+            *((term, "topic", *key) for key, term in (self.topics | self.patterns).items()),
+            *((term, "equal", name, sorted(texts)) for (name, texts), term in self._equalities.items()),
+            *pieces,
+        ]
+
+    def _load_other(self, term: int, kind: str, key: list[Any]) -> None:
+        if kind == "equal":
+            self._put_equality(key[0], frozenset(key[1]), term)
+        elif kind == "topic":
+            (self.patterns if "*" in key else self.topics)[tuple(key)] = term
+        elif kind in _PIECES:
+            self.pieces[key[0]][_PIECES[kind](*key)] = term
+        else:
+            (self.prefixes if kind == "prefix" else self.present)[key[0]] = term
+
     def _equality(self, name: str, texts: frozenset[str]) -> int:
-        before = self._count
-        term = self._id(self._equalities, (name, texts))
-        if term == before:
-            for text in texts:
-                self.values[name].setdefault(text, []).append(term)
+        known = self._equalities.get((name, texts))
+        return self._put_equality(name, texts, self._next()) if known is None else known
+
+    def _put_equality(self, name: str, texts: frozenset[str], term: int) -> int:
+        for text in texts:
+            self.values[name][text] = (*self.values[name].get(text, ()), term)
+        self._equalities[name, texts] = term
         return term
 
-    def _id(self, ids: dict[_K, int], key: _K) -> int:
-        term = ids.setdefault(key, self._count)
-        if term == self._count:
-            self._count += 1
+    def _label(self, table: LabelTerms, label: int) -> int:
+        term = table.get(label)
+        if term < 0:
+            term = self._next()
+            table.put(np.array([label], dtype=np.uint64), np.array([term], dtype=np.int32))
         return term
+
+    def _id(self, ids: dict[Any, int], key: object) -> int:
+        known = ids.get(key)
+        if known is None:
+            known = ids[key] = self._next()
+        return known
+
+    def _next(self) -> int:
+        self._count += 1
+        return self._count - 1

@@ -1,87 +1,22 @@
-"""Where is a conjunction filed, and what is left to verify? Its guard, and a stream of everything else."""
+"""Where is a conjunction filed, and what is left to verify? Its guards, and under each of them everything else."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
 
 from tidings.index import kernels
 from tidings.index.dictionary import Dictionary
+from tidings.index.entries import NO_TEST, Entry
+from tidings.index.predicates import Predicates, range_keys
 from tidings.index.sample import Sample
 from tidings.language import Conjunction, ResolvedAtom, Sequence
 from tidings.language.covering import closed
 from tidings.model.query import Range, Within
 from tidings.model.region import Rectangle
-from tidings.tables.columns import Slot, instant_key, number_key
+from tidings.tables.columns import instant_key
 from tidings.terms import cells, intervals
 
 MAX_COVER = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Filing:
-    """A conjunction is an entry under each of its guards (several only for the cover of a region or a range)."""
-
-    guards: tuple[int, ...]
-    first: int
-    stream: tuple[int, ...]
-
-
-@dataclass(slots=True)
-class Predicates:
-    """Conditions that no single term decides, each stored once: ranges, regions, sequences of words."""
-
-    kinds: list[int] = field(default_factory=list)
-    arguments: list[tuple[int, int, int]] = field(default_factory=list)
-    keys: list[tuple[int, int]] = field(default_factory=list)
-    areas: list[tuple[float, float, float, float]] = field(default_factory=list)
-    sequence_words: list[int] = field(default_factory=list)
-    sequence_offsets: list[int] = field(default_factory=list)
-    _known: dict[object, int] = field(default_factory=dict)
-
-    def number(self, atom: Sequence | Range | Within, terms: Dictionary) -> int:
-        """The number of the predicate that an atom asks; equal ones are one."""
-        if (known := self._known.get(atom)) is not None:
-            return known
-        if isinstance(atom, Range):
-            slot, low, high = range_keys(atom)
-            row = kernels.RANGE, (terms.slot(slot), 0, 0), (low, high), (0.0, 0.0, 0.0, 0.0)
-        elif isinstance(atom, Sequence):
-            first = len(self.sequence_words)
-            self.sequence_words.extend(terms.word(word) for word in atom.words)
-            self.sequence_offsets.extend(atom.offsets)
-            row = kernels.SEQUENCE, (first, len(self.sequence_words), atom.slop), (0, 0), (0.0, 0.0, 0.0, 0.0)
-        elif isinstance(atom.region, Rectangle):
-            box = atom.region
-            row = kernels.RECTANGLE, (0, 0, 0), (0, 0), (box.west, box.south, box.east, box.north)
-        else:
-            row = kernels.CIRCLE, (0, 0, 0), (0, 0), (atom.region.lon, atom.region.lat, atom.region.radius_m, 0.0)
-        for column, value in zip((self.kinds, self.arguments, self.keys, self.areas), row, strict=True):
-            column.append(value)  # type: ignore[attr-defined]
-        return self._known.setdefault(atom, len(self.kinds) - 1)
-
-    def arrays(self) -> tuple[npt.NDArray[Any], ...]:
-        """As the kernels take them: kinds, arguments, keys, areas, words and offsets of sequences."""
-        return (
-            np.array(self.kinds, dtype=np.int8),
-            np.array(self.arguments, dtype=np.int32).reshape(-1, 3),
-            np.array(self.keys, dtype=np.int64).reshape(-1, 2),
-            np.array(self.areas, dtype=np.float64).reshape(-1, 4),
-            np.array(self.sequence_words, dtype=np.int32),
-            np.array(self.sequence_offsets, dtype=np.int32),
-        )
-
-
-def range_keys(asked: Range) -> tuple[Slot, int, int]:
-    """The column of numbers that a range is about, and its bounds, both included."""
-    low, high = closed(asked)
-    if isinstance(low, datetime) and isinstance(high, datetime):
-        return (asked.name, True), instant_key(low), instant_key(high)
-    return (asked.name, False), number_key(float(low)), number_key(float(high))  # type: ignore[arg-type]
 
 
 class Filer:
@@ -92,55 +27,83 @@ class Filer:
         self._predicates = predicates
         self._sample = sample
 
-    def file(self, conjunction: Conjunction) -> Filing:
+    def file(self, conjunction: Conjunction) -> list[Entry]:
+        """The entries of a conjunction: one, or one for each part of a cover. A publication has at most one part."""
         costs: dict[int, float] = {}
         areas: list[tuple[float, Range | Within]] = []
         others: list[int] = []
         for atom in conjunction.required:
             self._require(atom, costs, areas, others)
-        for atom in conjunction.forbidden:
-            others.append(self._forbidden(atom))
+        others += [self._forbidden(atom) for atom in conjunction.forbidden]
         rarest_first = sorted(costs, key=lambda term: costs[term])
-        cheapest_area = min(areas, key=lambda area: area[0], default=None)
-        if cheapest_area and (not rarest_first or cheapest_area[0] < costs[rarest_first[0]]):
-            return _filing(self._cover(cheapest_area[1]), rarest_first, others)
-        return _filing(tuple(rarest_first[:1]), rarest_first[1:], others)
+        areas.sort(key=lambda area: area[0])
+        if areas and (not rarest_first or areas[0][0] < costs[rarest_first[0]]):
+            return self._covered(areas[0][1], [area for _, area in areas[1:]], rarest_first, others)
+        return [self._entry(rarest_first[0], rarest_first[1:], [area for _, area in areas], others)]
+
+    def words(self, words: list[str]) -> Entry:
+        """The entry of a conjunction of words, without repetitions."""
+        rarest_first = sorted(words, key=self._sample.word)
+        guard, *rest = [self._terms.word(word) for word in rarest_first]
+        return Entry(guard, rest[0] if rest else kernels.ALWAYS, NO_TEST, tuple(rest[1:]))
+
+    def _covered(
+        self, area: Range | Within, areas: list[Range | Within], terms: list[int], others: list[int]
+    ) -> list[Entry]:
+        """Entries under the parts of a cover; where a part lies inside the area, that need not be verified."""
+        return [
+            self._entry(guard, terms, areas if is_inside else [area, *areas], others)
+            for guard, is_inside in self._cover(area)
+        ]
+
+    def _entry(self, guard: int, terms: list[int], areas: list[Range | Within], others: list[int]) -> Entry:
+        """What is left: further terms, then areas, the first box among them as the test."""
+        numbers = [self._predicates.number(area, self._terms) for area in areas]
+        boxes = [n for n, area in zip(numbers, areas, strict=True) if _is_box(area)]
+        test = boxes[0] if boxes else NO_TEST
+        first, *rest = terms or [kernels.ALWAYS]
+        return Entry(guard, first, test, (*rest, *(_asked(n) for n in numbers if n != test), *others))
 
     def _require(
         self, atom: ResolvedAtom, costs: dict[int, float], areas: list[tuple[float, Range | Within]], others: list[int]
     ) -> None:
-        """Add what a required atom asks: terms with their cost, areas that can be covered, predicates."""
+        """Add what a required atom asks: terms with their cost, areas, other predicates."""
         if isinstance(atom, Sequence):
             costs.update((self._terms.word(word), self._sample.word(word)) for word in atom.words)
             if len(atom.words) > 1:
-                others.append(self._predicate(atom, negated=False))
+                others.append(_asked(self._predicates.number(atom, self._terms)))
         elif isinstance(atom, Range):
             areas.append((self._sample.number_range(*range_keys(atom)), atom))
-            others.append(self._predicate(atom, negated=False))
         elif isinstance(atom, Within):
             areas.append((self._sample.region(atom.region), atom))
-            others.append(self._predicate(atom, negated=False))
         else:
             costs[self._terms.term(atom)] = self._sample.term(atom)
 
     def _forbidden(self, atom: ResolvedAtom) -> int:
         if isinstance(atom, Range | Within) or (isinstance(atom, Sequence) and len(atom.words) > 1):
-            return self._predicate(atom, negated=True)
+            return _asked(self._predicates.number(atom, self._terms), negated=True)
         term = self._terms.word(atom.words[0]) if isinstance(atom, Sequence) else self._terms.term(atom)
         return -(2 * term) - 1
 
-    def _predicate(self, atom: Sequence | Range | Within, negated: bool) -> int:
-        number = self._predicates.number(atom, self._terms)
-        return -(4 * number + 2 * negated + 1) - 1
-
-    def _cover(self, atom: Range | Within) -> tuple[int, ...]:
+    def _cover(self, atom: Range | Within) -> list[tuple[int, bool]]:
+        """Terms of which a publication in the area has exactly one, and whether having it is being in the area."""
         if isinstance(atom, Within):
-            return tuple(self._terms.cell(label) for label in cells.cover(atom.region, MAX_COVER))
+            parts = cells.cover_parts(atom.region, MAX_COVER)
+            return [(self._terms.cell(label), is_inside) for label, is_inside in parts]
         slot, low_key, high_key = range_keys(atom)
         if low_key > high_key:  # no number lies between: filed nowhere
-            return ()
+            return []
         low, high = (_interval_number(bound) for bound in closed(atom))
-        return tuple(self._terms.interval(slot, label) for label in intervals.cover(low, high, MAX_COVER))
+        labels = intervals.cover(low, high, MAX_COVER)
+        return [(self._terms.interval(slot, label), _is_inside(label, low, high)) for label in labels]
+
+
+def _asked(predicate: int, negated: bool = False) -> int:
+    return -(4 * predicate + 2 * negated + 1) - 1
+
+
+def _is_box(area: Range | Within) -> bool:
+    return isinstance(area, Range) or isinstance(area.region, Rectangle)
 
 
 def _interval_number(bound: float | datetime) -> float:
@@ -148,7 +111,7 @@ def _interval_number(bound: float | datetime) -> float:
     return float(instant_key(bound)) if isinstance(bound, datetime) else bound
 
 
-def _filing(guards: tuple[int, ...], terms: list[int], others: list[int]) -> Filing:
-    if terms:
-        return Filing(guards, terms[0], (*terms[1:], *others))
-    return Filing(guards, kernels.ALWAYS, tuple(others))
+def _is_inside(label: int, low: float, high: float) -> bool:
+    """Whether an interval lies between the bounds, and not at them: rounded values may lie on either side."""
+    first, last = intervals.bounds(label)
+    return low < first and last < high

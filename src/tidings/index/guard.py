@@ -3,26 +3,39 @@
 Each conjunction of a query is filed under one of its terms, the rarest. A publication looks only at what is filed under
 the terms that it has, and verifies the rest (:mod:`tidings.index.kernels`). Who asked for a query is looked up
 last.
+
+Writers take turns; readers never wait. A change writes where no reader looks and then sets a new :class:`State`; a
+reader takes the state that is there when it begins, and sees nothing that comes later. Recent subscriptions are
+chained, older ones lie in segments, and :meth:`GuardIndex.compact` makes one segment of all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import threading
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from tidings.index import kernels
-from tidings.index.bulk import plain_segment
+from tidings.index.bulk import file_plain
 from tidings.index.dictionary import Dictionary
-from tidings.index.filing import Filer, Filing, Predicates
+from tidings.index.entries import Entry, joined, loose
+from tidings.index.filing import Filer
 from tidings.index.matcher import Clock, Counters, Matches
+from tidings.index.predicates import Arrays, Predicates
 from tidings.index.reader import Batch, Reader
+from tidings.index.recent import Recent, RecentView
 from tidings.index.sample import Sample
-from tidings.index.segment import Segment, filed, merged
-from tidings.index.subscriptions import Subscriptions
-from tidings.language import Conjunction, normal_form
-from tidings.model import Subscription, SubscriptionError
+from tidings.index.segment import Segment, Source, compiled, living, tidied, together
+from tidings.index.subscribers import COLUMNS, FOREVER_AFTER, FOREVER_BEFORE, TEXT, Record
+from tidings.language import Conjunction, Sequence, normal_form, parse, to_text
+from tidings.model import Subscription
 from tidings.model.values import utc_now
 from tidings.tables.canonical import INSTANT
 from tidings.tables.columns import ABSENT, column_keys, instant_key
@@ -31,16 +44,88 @@ from tidings.terms import ENGLISH, Analyser
 from tidings.terms.vocabulary import IdArray, IntArray
 
 BATCH_ROWS = 4096
-_MAX_SEGMENTS = 6
+MAX_RECENT = 1 << 16
 _FIRST_ROOM = 1 << 16
 
 
+class Segments(NamedTuple):
+    """Terms and predicates, and all that is filed by their numbers."""
+
+    terms: Dictionary
+    predicates: Predicates
+    segments: tuple[Segment, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What a reader sees: it never changes, but for what the reader cannot see."""
+
+    terms: Dictionary
+    predicates: Arrays
+    has_sequences: bool
+    segments: tuple[Segment, ...]
+    recent: RecentView
+    moment: int
+
+    @property
+    def parts(self) -> list[Segment | RecentView]:
+        parts: list[Segment | RecentView] = [*self.segments, self.recent]
+        return [part for part in parts if len(part)]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Matched queries of the rows ``first … stop`` of a batch: those of row r end at ``row_ends[r]``.
+
+    ``queries`` is scratch that the next block overwrites.
+    """
+
+    part: Segment | RecentView
+    first: int
+    stop: int
+    row_ends: IntArray
+    queries: IdArray
+
+
+@dataclass(frozen=True, slots=True)
+class Deliveries:
+    """Row ``rows[i]`` answers subscription ``numbers[i]`` of a part."""
+
+    part: Segment | RecentView
+    rows: IntArray
+    numbers: IdArray
+
+
+class Scratch:
+    """What one thread needs to match: a reader of publications, marks and room for results, for one dictionary."""
+
+    def __init__(self, terms: Dictionary, analyser: Analyser) -> None:
+        self.terms = terms
+        self.reader = Reader(terms, analyser)
+        self.mark = 0
+        self._stamps: IntArray = np.full(1, -1, dtype=np.int64)
+        self._query_stamps: IntArray = np.full(1, -1, dtype=np.int64)
+        self.out: IdArray = np.empty(_FIRST_ROOM, dtype=np.int32)
+
+    def stamps(self) -> IntArray:
+        self._stamps = _at_least(self._stamps, len(self.terms))
+        return self._stamps
+
+    def query_stamps(self, queries: int) -> IntArray:
+        self._query_stamps = _at_least(self._query_stamps, queries)
+        return self._query_stamps
+
+
+def _at_least(stamps: IntArray, count: int) -> IntArray:
+    return stamps if count <= len(stamps) else np.full(max(count, 2 * len(stamps)), -1, dtype=np.int64)
+
+
 class GuardIndex:
-    """A matcher for everything the language says. ``sample``: publications like those to come, to choose guards by.
+    """A matcher for everything the language says, safe to share between threads.
 
-    A publication without an instant counts as one of now, by ``clock``. Not safe to share between threads.
+    ``sample``: publications like those to come, to choose guards by. A publication without an instant counts as one of
+    now, by ``clock``.
 
-    >>> from tidings.language import parse
     >>> index = GuardIndex()
     >>> index.add([Subscription("s1", parse("white house")), Subscription("s2", parse("fire -drill"))])
     >>> index.match(pa.table({"id": ["p1"], "text": ["The White House is on fire"]})).pairs() == {(0, "s1"), (0, "s2")}
@@ -50,88 +135,230 @@ class GuardIndex:
     def __init__(self, analyser: Analyser = ENGLISH, sample: pa.Table | None = None, clock: Clock = utc_now) -> None:
         self._analyser = analyser
         self._clock = clock
-        self._terms = Dictionary()
-        self._predicates = Predicates()
         self._sample = Sample(analyser, sample)
-        self._filer = Filer(self._terms, self._predicates, self._sample)
-        self._reader = Reader(self._terms, analyser)
-        self._subscriptions = Subscriptions()
-        self._queries: dict[tuple[Conjunction, ...], int] = {}
-        self._query_count = 0
-        self._pending: list[tuple[int, Filing]] = []
-        self._pending_has_others: list[bool] = []
-        self._segments: list[Segment] = []
-        self._predicate_arrays = self._predicates.arrays()
+        self._writing = threading.RLock()
+        self._compacting = threading.Lock()
+        self._local = threading.local()
+        self._count = 0
+        self._segments: tuple[Segment, ...] = ()
+        self._set_filed(Segments(Dictionary(), Predicates(), ()))
+        self._state = self._seen(0)
 
     def __len__(self) -> int:
-        return len(self._subscriptions)
+        return self._count
+
+    def __contains__(self, name: str) -> bool:
+        with self._writing:
+            return self._find(name) is not None
+
+    # ------------------------------------------------------------------------------------------------ changes
 
     def add(self, subscriptions: Iterable[Subscription]) -> None:
-        for subscription in subscriptions:
-            self._subscriptions.add(subscription, self._query(normal_form(subscription.query, self._analyser)))
+        prepared = [
+            (Record.of(subscription, to_text(subscription.query)), normal_form(subscription.query, self._analyser))
+            for subscription in subscriptions
+        ]
+        with self._change() as moment:
+            for record, form in prepared:
+                self._add(record, _key(form), moment, partial(self._filed, form))
 
-    def add_plain(self, ids: list[str], queries: pa.Array | pa.ChunkedArray) -> IntArray:
-        """The fast way in for plain word queries; returns the rows that are not plain and were left out.
+    def add_words(self, record: Record, words: list[str]) -> None:
+        """Add one subscription that asks for nothing but words, without repetitions: the fast way in for one."""
+        with self._change() as moment:
+            self._add(record, tuple(sorted(words)), moment, lambda: [[self._filer.words(words)]])
 
-        Equal ones among them are stored once, but are not compared with what was added before.
+    def add_table(self, table: pa.Table) -> None:
+        """Add many: ``id`` and ``query``, and whatever else of COLUMNS there is; the later of two equal ids counts.
+
+        The rows are subscriptions that were checked before. Plain queries do not pass the parser.
         """
-        if len(ids) != len(queries) or not all(isinstance(name, str) and name for name in ids):
-            raise SubscriptionError(f"each of the {len(queries)} queries needs an id that is text and not empty")
-        found = plain_segment(queries, self._analyser, self._terms, self._sample, self._query_count)
-        self._segments.append(found.segment)
-        self._query_count += found.query_count
-        self._subscriptions.add_many([ids[row] for row in found.rows.tolist()], found.queries)
-        return np.setdiff1d(np.arange(len(ids)), found.rows)
+        table = _with_all_columns(table)
+        last = (
+            pa.table({"id": table["id"], "row": np.arange(table.num_rows)}).group_by("id").aggregate([("row", "max")])
+        )
+        if last.num_rows < table.num_rows:
+            table = table.take(last["row_max"].sort())
+        with self._change() as moment:
+            segment = compiled(tidied(self._source(table)), self._predicates.keys.filled)
+            for part in self._segments:
+                self._bury_numbers(part, part.subscribers.ids.find_many(table["id"]), moment)
+            for name in self._recent.subscribers.living_ids():
+                if segment.subscribers.ids.find(name) >= 0:
+                    self._recent.subscribers.bury(name, moment)
+                    self._count -= 1
+            self._segments = (*self._segments, segment)
+            self._count += len(segment.subscribers)
 
     def remove(self, ids: Iterable[str]) -> None:
-        for name in ids:
-            self._subscriptions.remove(name)
+        names = list(ids)
+        with self._change() as moment:
+            for name in names:
+                self._bury(name, moment)
 
-    def match(self, table: pa.Table) -> Matches:
-        found = [self._match(table.slice(start, BATCH_ROWS)) for start in range(0, table.num_rows, BATCH_ROWS)]
-        rows = [part.rows + i * BATCH_ROWS for i, part in enumerate(found)]
-        counters = np.array([(p.counters.candidates, p.counters.verified, p.counters.matches) for p in found])
-        totals = counters.sum(axis=0).tolist() if found else (0, 0, 0)
-        ids = [name for part in found for name in part.ids]
-        return Matches(np.concatenate([np.zeros(0, dtype=np.int64), *rows]), ids, Counters(*totals))
+    def compact(self) -> None:
+        """Make one segment of all, without what is dead or nobody's. Readers go on meanwhile, and so do writers, but
+        for the last steps."""
+        with self._compacting:
+            with self._writing:
+                self._freeze()
+                old, moment = self._segments, self._state.moment
+            merged = tidied(together([living(segment) for segment in old])) if old else None
+            with self._writing:
+                self._freeze()
+                newer = [tidied(living(segment)) for segment in self._segments[len(old) :]]
+                dead = [_ids_buried_after(segment, moment) for segment in old]
+                sources = [merged, *newer] if merged is not None else newer
+                self._set_filed(_renumbered(sources, self._terms, self._predicates))
+                for ids in dead:
+                    self._bury_numbers(self._segments[0], self._segments[0].subscribers.ids.find_many(ids), 1, count=0)
+                self._state = self._seen(1)
 
     @property
     def size_bytes(self) -> int:
-        """Of the arrays that matching reads: not the ids, nor the tables that find words, ids and equal queries."""
-        self._freeze()
-        return sum(segment.size_bytes for segment in self._segments) + self._subscriptions.size_bytes
+        """Of the arrays that matching reads: not the ids and texts, nor the tables that find words."""
+        with self._writing:
+            self._freeze()
+            predicates: int = sum(array.nbytes for array in self._predicates.filled().values())
+            return predicates + sum(segment.size_bytes for segment in self._segments)
 
-    def match_queries(self, table: pa.Table) -> tuple[IntArray, IdArray, Counters]:
-        """Rows and the numbers of the queries that they answer, before anybody who asked is looked up."""
-        table, good = good_rows(table)
-        rows, queries, counters = self._matched(table)
-        return good[rows], queries, counters
+    @contextmanager
+    def _change(self) -> Iterator[int]:
+        """One change: what is done at the moment that is given is seen when all of it is done."""
+        with self._writing:
+            moment = self._state.moment + 1
+            yield moment
+            self._state = self._seen(moment)
+            if len(self._recent) > MAX_RECENT:
+                self._freeze()
 
-    def _match(self, table: pa.Table) -> Matches:
-        table, good = good_rows(table)
-        rows, queries, counters = self._matched(table)
-        asked, instants = self._subscriptions, self._instants(table)
-        room = max(1024, 2 * len(rows))
-        while True:
-            out_rows, out = np.empty(room, dtype=np.int32), np.empty(room, dtype=np.int32)
-            count = kernels.fan_out(
-                rows, queries, asked.first, asked.next, asked.alive, asked.since, asked.until, instants, out_rows, out
-            )
-            if count >= 0:
-                order = np.argsort(out_rows[:count], kind="stable")
-                ids = [asked.ids[s] for s in out[:count][order]]
-                return Matches(good[out_rows[:count][order]], ids, counters)
-            room *= 2
+    def _set_filed(self, filed: Segments) -> None:
+        self._terms: Dictionary = filed.terms
+        self._predicates: Predicates = filed.predicates
+        self._segments = filed.segments
+        self._filer = Filer(self._terms, self._predicates, self._sample)
+        self._recent: Recent = Recent()
 
-    def _matched(self, table: pa.Table) -> tuple[IdArray, IdArray, Counters]:
-        """:meth:`match_queries` of a canonical table without bad rows."""
-        self._freeze()
-        batch = self._reader.read(table, with_tokens=bool(self._predicates.sequence_words))
+    def _seen(self, moment: int) -> State:
+        """All that was done, as a reader sees it."""
+        return State(
+            self._terms,
+            self._predicates.arrays(),
+            len(self._predicates.sequence_words) > 0,
+            self._segments,
+            self._recent.view(),
+            moment,
+        )
+
+    def _add(self, record: Record, form: Hashable, moment: int, file: Callable[[], list[list[Entry]]]) -> None:
+        self._bury(record.id, moment)
+        self._recent.add(record, form, file)
+        self._count += 1
+
+    def _filed(self, form: tuple[Conjunction, ...]) -> list[list[Entry]]:
+        return [self._filer.file(conjunction) for conjunction in form]
+
+    def _source(self, table: pa.Table) -> Source:
+        """The rows of a table, filed: plain queries at once, the others one by one."""
+        plain = file_plain(table["query"], self._analyser, self._terms, self._sample)
+        queries = np.full(table.num_rows, -1, dtype=np.int64)
+        queries[plain.rows] = plain.queries
+        others = np.flatnonzero(queries < 0)
+        numbers: dict[Hashable, int] = {}
+        entries: list[Entry] = []
+        marked: list[int] = []
+        known = 0
+        for row, text in zip(others.tolist(), table["query"].take(pa.array(others)).to_pylist(), strict=True):
+            form = normal_form(parse(text, analyser=self._analyser), self._analyser)
+            number = numbers.setdefault(_key(form), len(plain.entries) + len(numbers))
+            if len(numbers) > known:
+                known = len(numbers)
+                filed = [entry for part in self._filed(form) for entry in part]
+                entries += filed
+                marked += [-number - 1 if len(form) > 1 else number] * len(filed)
+            queries[row] = number
+        return Source(joined([plain.entries, loose(entries, marked)]), table, queries)
+
+    def _find(self, name: str) -> tuple[Segment | None, int] | None:
+        """Where the living subscription of an id is: its segment, None if it is recent, and its number there."""
+        number = self._recent.subscribers.find(name)
+        if number >= 0:
+            return None, number
+        for segment in reversed(self._segments):
+            number = segment.subscribers.find(name)
+            if number >= 0:
+                return segment, number
+        return None
+
+    def _bury(self, name: str, moment: int) -> None:
+        place = self._find(name)
+        if place is None:
+            return
+        segment, number = place
+        if segment is None:
+            self._recent.subscribers.bury(name, moment)
+        else:
+            segment.subscribers.died[number] = moment
+        self._count -= 1
+
+    def _bury_numbers(self, segment: Segment, numbers: IntArray, moment: int, count: int = 1) -> None:
+        """Bury those that live; -1 is nobody."""
+        died = segment.subscribers.died
+        numbers = numbers[numbers >= 0]
+        numbers = np.unique(numbers[died[numbers] == 0])
+        died[numbers] = moment
+        self._count -= count * len(numbers)
+
+    def _freeze(self) -> None:
+        """Make a segment of what is recent."""
+        if len(self._recent):
+            segment = compiled(tidied(self._recent.source()), self._predicates.keys.filled)
+            self._segments = (*self._segments, segment)
+            self._recent = Recent()
+            self._state = self._seen(self._state.moment)
+
+    # ------------------------------------------------------------------------------------------------ matching
+
+    def match(self, table: pa.Table) -> Matches:
+        state = self._state
+        rows, ids, counters = [np.zeros(0, dtype=np.int64)], [], Counters()
+        for start in range(0, table.num_rows, BATCH_ROWS):
+            batch, good = good_rows(table.slice(start, BATCH_ROWS))
+            found, spent = self._deliveries(state, batch)
+            counters += spent
+            own = np.concatenate([np.zeros(0, dtype=np.int64), *(part.rows for part in found)])
+            names = [name for part in found for name in part.part.delivered(part.numbers)[0].to_pylist()]
+            order = np.argsort(own, kind="stable")
+            rows.append(good[own[order]] + start)
+            ids += [names[i] for i in order]
+        return Matches(np.concatenate(rows), ids, counters)
+
+    def count(self, table: pa.Table) -> Counters:
+        """How much work matching is, up to where it is known which queries matched, but not who asked for them."""
+        state = self._state
         counters = np.zeros(3, dtype=np.int64)
-        parts = [self._match_segment(segment, batch, counters) for segment in self._segments]
-        rows = np.concatenate([np.zeros(0, dtype=np.int32), *(part[0] for part in parts)])
-        queries = np.concatenate([np.zeros(0, dtype=np.int32), *(part[1] for part in parts)])
-        return rows, queries, Counters(*counters.tolist())
+        for start in range(0, table.num_rows, BATCH_ROWS):
+            canonical, _ = good_rows(table.slice(start, BATCH_ROWS))
+            scratch = self._scratch(state)
+            batch = scratch.reader.read(canonical, state.has_sequences)
+            for _ in _blocks(state, batch, scratch, counters):
+                pass
+        return Counters(*counters.tolist())
+
+    def _deliveries(self, state: State, table: pa.Table) -> tuple[list[Deliveries], Counters]:
+        """Who is to get which row of a canonical table without bad rows."""
+        scratch = self._scratch(state)
+        batch = scratch.reader.read(table, state.has_sequences)
+        counters = np.zeros(3, dtype=np.int64)
+        instants = self._instants(table)
+        found = [_fanned_out(block, instants, state.moment) for block in _blocks(state, batch, scratch, counters)]
+        return found, Counters(*counters.tolist())
+
+    def _scratch(self, state: State) -> Scratch:
+        """That of this thread; a new one if the terms were numbered anew."""
+        scratch: Scratch | None = getattr(self._local, "scratch", None)
+        if scratch is None or scratch.terms is not state.terms:
+            scratch = self._local.scratch = Scratch(state.terms, self._analyser)
+        return scratch
 
     def _instants(self, table: pa.Table) -> IntArray:
         """When each publication happened: now, where nobody says."""
@@ -141,41 +368,86 @@ class GuardIndex:
         keys = column_keys(table["ts"])
         return np.where(keys == ABSENT, now, keys)
 
-    def _query(self, form: tuple[Conjunction, ...]) -> int:
-        """The number of a query; one never seen before is filed."""
-        if (known := self._queries.get(form)) is not None:
-            return known
-        filings = [self._filer.file(conjunction) for conjunction in form]
-        number = self._queries[form] = self._query_count
-        self._query_count += 1
-        self._pending += [(number, filing) for filing in filings]
-        self._pending_has_others += [len(form) > 1] * len(form)
-        return number
 
-    def _freeze(self) -> None:
-        """Make a segment of what was filed since the last one; many small segments become one."""
-        if self._pending:
-            self._segments.append(filed(self._pending, self._pending_has_others))
-            self._predicate_arrays = self._predicates.arrays()
-            self._pending, self._pending_has_others = [], []
-        if len(self._segments) > _MAX_SEGMENTS:
-            self._segments = [merged(self._segments)]
+def _blocks(state: State, batch: Batch, scratch: Scratch, counters: IntArray) -> Iterator[Block]:
+    """The matched queries of a batch, part by part, in blocks that fit into the scratch."""
+    row_ends = np.empty(len(batch.terms), dtype=np.int64)
+    stamps = scratch.stamps()
+    for part in state.parts:
+        query_stamps = scratch.query_stamps(part.query_count)
+        for table in (table for table in part.tables if len(table)):
+            row = 0
+            while row < len(batch.terms):
+                stop = kernels.match_rows(
+                    row, batch.terms.ids, batch.terms.offsets, batch.numbers, batch.lon, batch.lat,
+                    batch.tokens.offsets, batch.tokens.ids, table.starts, table.link, table.limit, table.firsts,
+                    table.tests, table.boxes, table.stream_offsets, table.stream, table.queries, *state.predicates,
+                    stamps, query_stamps, scratch.mark, scratch.out, row_ends, counters,
+                )  # fmt: skip
+                scratch.mark += len(batch.terms)
+                if stop > row:
+                    yield Block(part, row, stop, row_ends, scratch.out[: row_ends[stop - 1]])
+                else:
+                    scratch.out = np.empty(2 * len(scratch.out), dtype=np.int32)
+                row = stop
 
-    def _match_segment(self, segment: Segment, batch: Batch, counters: IntArray) -> tuple[IdArray, IdArray]:
-        stamps = np.full(len(self._terms), -1, dtype=np.int64)
-        query_stamps = np.full(self._query_count, -1, dtype=np.int64)
-        publications = batch.numbers, batch.lon, batch.lat, batch.tokens.offsets, batch.tokens.ids
-        found_rows, found_queries = [np.zeros(0, dtype=np.int32)], [np.zeros(0, dtype=np.int32)]
-        row, room = 0, _FIRST_ROOM
-        while row < len(batch.terms):
-            rows, queries = np.empty(room, dtype=np.int32), np.empty(room, dtype=np.int32)
-            stopped, count = kernels.match_rows(
-                row, batch.terms.ids, batch.terms.offsets, segment.starts, segment.firsts, segment.stream_offsets,
-                segment.stream, segment.entry_queries, self._predicate_arrays, publications, stamps, query_stamps, 0,
-                rows, queries, counters,
-            )  # fmt: skip
-            found_rows.append(rows[:count])
-            found_queries.append(queries[:count])
-            room = 2 * room if stopped == row else room
-            row = stopped
-        return np.concatenate(found_rows), np.concatenate(found_queries)
+
+def _fanned_out(block: Block, instants: IntArray, moment: int) -> Deliveries:
+    asked = block.part.asked()
+    room = max(1024, 2 * len(block.queries))
+    while True:
+        rows, numbers = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int32)
+        count = kernels.fan_out(
+            block.first, block.stop, block.row_ends, block.queries, asked.starts, asked.link, asked.limit, asked.died,
+            moment, asked.since, asked.until, instants, rows, numbers,
+        )  # fmt: skip
+        if count >= 0:
+            return Deliveries(block.part, rows[:count], numbers[:count])
+        room *= 2
+
+
+def _key(form: tuple[Conjunction, ...]) -> Hashable:
+    """Equal for equal queries, whatever the order of their parts: the words alone, where there is nothing else."""
+    words = [atom.words for c in form for atom in c.required if isinstance(atom, Sequence) and len(atom.words) == 1]
+    if len(form) == 1 and len(words) == len(form[0].required) and not form[0].forbidden:
+        return tuple(sorted(word for (word,) in words))
+    return frozenset((frozenset(c.required), frozenset(c.forbidden)) for c in form)
+
+
+def _with_all_columns(table: pa.Table) -> pa.Table:
+    fillers = {"subscriber": "", "tag": "", "query_version": 1, "since": FOREVER_BEFORE, "until": FOREVER_AFTER}
+    kinds = [TEXT] * 4 + [pa.int64()] * 3
+    columns = [
+        table[name].cast(kind)
+        if name in table.column_names
+        else pa.chunked_array([pa.repeat(pa.scalar(fillers[name], kind), table.num_rows)])
+        for name, kind in zip(COLUMNS, kinds, strict=True)
+    ]
+    return pa.table(columns, names=COLUMNS)
+
+
+def _ids_buried_after(segment: Segment, moment: int) -> pa.Array:
+    return segment.subscribers.ids.texts().filter(pa.array(segment.subscribers.died > moment))
+
+
+def _renumbered(sources: list[Source], terms: Dictionary, predicates: Predicates) -> Segments:
+    """The segments of some sources, with terms and predicates that nobody needs left out."""
+    entries = joined([source.entries for source in sources])
+    kept = np.unique(entries.predicates()).astype(np.int64)
+    part = predicates.part(kept)
+    used = np.zeros(len(terms), dtype=np.bool_)
+    used[0] = True
+    used[entries.terms()] = True
+    used[part["sequence_words"]] = True
+    term_of = np.where(used, np.cumsum(used) - 1, -1).astype(np.int32)
+    predicate_of = np.full(len(predicates), -1, dtype=np.int32)
+    predicate_of[kept] = np.arange(len(kept))
+    new_terms, new_predicates = Dictionary(), Predicates()
+    new_terms.load(terms.saved(term_of), int(used.sum()))
+    part["sequence_words"] = term_of[part["sequence_words"]]
+    new_predicates.extend(part)
+    keys: npt.NDArray[np.int64] = new_predicates.keys.filled
+    renumbered = [
+        Source(source.entries.renumbered(term_of, predicate_of), source.table, source.queries) for source in sources
+    ]
+    return Segments(new_terms, new_predicates, tuple(compiled(source, keys) for source in renumbered))

@@ -1,13 +1,16 @@
 """The inner loops of the index: arrays in, arrays out, compiled by numba.
 
-A conjunction is filed as an *entry* under its guard. What else it needs is a *stream* of int32: ``v >= 0`` is a term
-that must be there; of ``u = -v - 1``, an even one forbids the term ``u >> 1``, an odd one asks predicate ``u >> 2``,
-which must say yes, or no if ``u & 2``. Terms come first in a stream, and all that is frequent is decided in the main
-loop, where no array changes hands (numba counts references at each call). The very first term, which decides most
-often, lies in an array of its own (``firsts``), so that the scan over the entries of a guard reads memory in order.
+A conjunction is filed as an *entry* under its guard. What else it needs is its *first* further term (ALWAYS if there is
+none), its *test*, a predicate that is a box (-1 for none), and a *stream* of int32: ``v >= 0`` is a term that must be
+there; of ``u = -v - 1``, an even one forbids the term ``u >> 1``, an odd one asks predicate ``u >> 2``, which must say
+yes, or no if ``u & 2``. Terms come first in a stream.
+
+Entries of a guard lie side by side, or in a chain (``link``) where they are still added to. A test of entries side by
+side is also there as four int32, the upper halves of its keys (``boxes``): they decide all but the numbers whose upper
+half is that of a bound, and reading them in order costs no time.
 """
 
-# ruff: noqa: PLR0912, PLR0913, PLR0915, PLR0917  (kernels take arrays, not objects, and calls cost)
+# ruff: noqa: PLR1714, SIM102, PLR0912, PLR0913, PLR0915, PLR0917  (kernels take arrays, not objects, and calls cost)
 # numba takes no annotations: shapes and types are in the docstrings.
 # mypy: disallow_untyped_defs=False
 # mypy: disallow_untyped_calls=False
@@ -19,7 +22,7 @@ import numpy as np
 
 from tidings.tables.columns import ABSENT
 
-RANGE, RECTANGLE, CIRCLE, SEQUENCE = 0, 1, 2, 3
+BOX, CIRCLE, SEQUENCE = 0, 1, 2
 ALWAYS = 0
 """The term that every publication has: what an entry without further terms asks for first."""
 
@@ -71,109 +74,143 @@ def _has_near(words, window, tokens):
 
 
 @numba.njit(cache=True, nogil=True)
-def _rare_holds(p, row, predicates, publications):
-    """Whether a circle or a sequence of words holds; ranges and rectangles are decided in the main loop."""
-    kinds, arguments, _, areas, sequence_words, sequence_offsets = predicates
-    _, lon, lat, token_offsets, tokens = publications
+def _in_box(p, row, slots, keys, numbers):
+    """Whether both numbers of a box are there and between its keys."""
+    a, b = numbers[row, slots[p, 0]], numbers[row, slots[p, 1]]
+    return a != ABSENT and b != ABSENT and keys[p, 0] <= a <= keys[p, 1] and keys[p, 2] <= b <= keys[p, 3]
+
+
+@numba.njit(cache=True, nogil=True)
+def _holds(p, row, kinds, slots, keys, circles, sequence_words, sequence_offsets, numbers, lon, lat, token_offsets,
+           tokens):  # fmt: skip
+    """Whether a predicate holds of a row."""
+    if kinds[p] == BOX:
+        return _in_box(p, row, slots, keys, numbers)
+    first, last = slots[p, 0], slots[p, 1]
     if kinds[p] == CIRCLE:
-        return not math.isnan(lon[row]) and _within_circle(lon[row], lat[row], areas[p])
-    first, last, slop = arguments[p, 0], arguments[p, 1], arguments[p, 2]
+        return not math.isnan(lon[row]) and _within_circle(lon[row], lat[row], circles[first])
     words, offsets = sequence_words[first:last], sequence_offsets[first:last]
     own = tokens[token_offsets[row] : token_offsets[row + 1]]
+    slop = keys[p, 0]
     return _has_near(words, offsets[-1] + slop, own) if slop else _has_row(words, offsets, own)
 
 
 @numba.njit(cache=True, nogil=True)
-def match_rows(first_row, terms, term_offsets, starts, firsts, stream_offsets, stream, entry_queries, predicates,
-               publications, stamps, query_stamps, mark, out_rows, out_queries, counters):  # fmt: skip
-    """Match rows against one segment; stops before a row whose matches might not fit.
+def match_rows(first_row, terms, term_offsets, numbers, lon, lat, token_offsets, tokens, starts, link, limit, firsts,
+               tests, boxes, stream_offsets, stream, entry_queries, kinds, slots, keys, circles, sequence_words,
+               sequence_offsets, stamps, query_stamps, mark, out, row_ends, counters):  # fmt: skip
+    """Match rows against one table of entries; stops before a row whose matches do not fit into ``out``.
 
-    ``terms`` int32 with ``term_offsets`` int64[rows + 1]: the terms of each row, -1 for one nobody asks for. Entries of
-    term t are starts[t] … starts[t + 1]; entry_queries[e] is its query q, or -q - 1 where q has other entries too.
+    ``terms`` int32 with ``term_offsets`` int64[rows + 1]: the terms of each row, -1 for one nobody asks for.
+    ``numbers`` int64[rows, slots]. Side by side (``link`` empty) the entries of term t are starts[t] … starts[t + 1];
+    in a chain starts[t], then link[e], until -1, and those from ``limit`` on are newer than the reader and not there.
+    entry_queries[e] is the query q of an entry, or -q - 1 where q has other entries that may match the same row.
     ``stamps`` int64[terms] and ``query_stamps`` int64[queries] are scratch without marks above ``mark``; row r uses
-    mark + r + 1. Matches go to out_rows, out_queries; ``counters`` int64[3] adds up candidates, verified and matches.
-    Returns (first row not matched, matches written).
+    mark + r + 1. Matched queries go to ``out``; those of row r end at row_ends[r]. ``counters`` int64[3] adds up
+    candidates, verified and matches. Returns the first row that was not matched.
     """
-    kinds, arguments, keys, areas, _, _ = predicates
-    numbers, lon, lat, _, _ = publications
+    chained = len(link) > 0
+    known = len(starts) if chained else len(starts) - 1
     found = 0
     rows = len(term_offsets) - 1
-    known = len(starts) - 1
     for row in range(first_row, rows):
         own = mark + row + 1
         candidates = verified = 0
         for k in range(term_offsets[row], term_offsets[row + 1]):
-            t = terms[k]
-            if t >= 0:
-                stamps[t] = own
-                if t < known:
-                    candidates += starts[t + 1] - starts[t]
+            if terms[k] >= 0:
+                stamps[terms[k]] = own
         stamps[ALWAYS] = own
-        if found + candidates > len(out_rows):
-            return row, found
         before = found
         for k in range(term_offsets[row], term_offsets[row + 1]):
             t = terms[k]
             if t < 0 or t >= known:
                 continue
-            for e in range(starts[t], starts[t + 1]):
-                if stamps[firsts[e]] != own:
+            e = starts[t]
+            end = -1 if chained else starts[t + 1]
+            while e != end:
+                at = e
+                e = link[e] if chained else e + 1
+                if at >= limit:
+                    continue
+                candidates += 1
+                if stamps[firsts[at]] != own:
                     continue
                 verified += 1
-                s, end = stream_offsets[e], stream_offsets[e + 1]
-                while s < end and stream[s] >= 0 and stamps[stream[s]] == own:
+                if len(tests) and tests[at] >= 0:
+                    p = tests[at]
+                    if chained:
+                        if not _in_box(p, row, slots, keys, numbers):
+                            continue
+                    else:
+                        a, b = numbers[row, slots[p, 0]] >> 32, numbers[row, slots[p, 1]] >> 32
+                        if a < boxes[at, 0] or a > boxes[at, 1] or b < boxes[at, 2] or b > boxes[at, 3]:
+                            continue
+                        if a == boxes[at, 0] or a == boxes[at, 1] or b == boxes[at, 2] or b == boxes[at, 3]:
+                            if not _in_box(p, row, slots, keys, numbers):
+                                continue
+                s, stop = stream_offsets[at], stream_offsets[at + 1]
+                while s < stop and stream[s] >= 0 and stamps[stream[s]] == own:
                     s += 1
-                while s < end and stream[s] < 0:
+                while s < stop and stream[s] < 0:
                     u = -stream[s] - 1
-                    p = u >> 2
                     if u & 1 == 0:
                         holds = stamps[u >> 1] != own
-                    elif kinds[p] == RANGE:
-                        number = numbers[arguments[p, 0], row]
-                        holds = (number != ABSENT and keys[p, 0] <= number <= keys[p, 1]) != ((u & 2) != 0)
-                    elif kinds[p] == RECTANGLE:  # false for NaN, that is, for no place
-                        x, y = lon[row], lat[row]
-                        inside = areas[p, 0] <= x <= areas[p, 2] and areas[p, 1] <= y <= areas[p, 3]
-                        holds = inside != ((u & 2) != 0)
                     else:
-                        holds = _rare_holds(p, row, predicates, publications) != ((u & 2) != 0)
+                        holds = _holds(
+                            u >> 2, row, kinds, slots, keys, circles, sequence_words, sequence_offsets, numbers, lon,
+                            lat, token_offsets, tokens,
+                        ) != ((u & 2) != 0)  # fmt: skip
                     if not holds:
                         break
                     s += 1
-                if s < end:
+                if s < stop:
                     continue
-                q = entry_queries[e]
+                q = entry_queries[at]
                 if q < 0:
                     q = -q - 1
                     if query_stamps[q] == own:
                         continue
                     query_stamps[q] = own
-                out_rows[found] = row
-                out_queries[found] = q
+                if found == len(out):
+                    return row
+                out[found] = q
                 found += 1
+        row_ends[row] = found
         counters[0] += candidates
         counters[1] += verified
         counters[2] += found - before
-    return rows, found
+    return rows
 
 
 @numba.njit(cache=True, nogil=True)
-def fan_out(rows, queries, first, following, alive, since, until, instants, out_rows, out_subscriptions):
-    """One output row for each living subscription of each matched query that is valid at its publication's instant.
+def fan_out(first_row, row, row_ends, queries, starts, link, limit, died, now, since, until, instants, out_rows, out):
+    """One output row for each subscription, living and valid at its publication's instant, of each matched query.
 
-    The subscriptions of a query are a chain: first[q], then following[s], until -1. ``since`` and ``until`` are empty
-    where nobody set a limit. Returns how many were written, or -1 if there is no room for them.
+    ``queries`` and ``row_ends`` are those of :func:`match_rows` for the rows first_row … row. Side by side the
+    subscriptions of q are starts[q] … starts[q + 1], in a chain starts[q], then link[s], until -1, those before
+    ``limit``. One that died at ``now`` or earlier is dead; 0 is never. ``since`` and ``until`` are empty where nobody
+    set a limit. Returns how many were written, or -1 if there is no room for them.
     """
+    chained = len(link) > 0
     found = 0
-    for k in range(len(rows)):
-        at = instants[rows[k]]
-        s = first[queries[k]]
-        while s >= 0:
-            if alive[s] and (len(since) == 0 or since[s] <= at < until[s]):
-                if found == len(out_rows):
+    k = 0
+    for r in range(first_row, row):
+        at = instants[r]
+        while k < row_ends[r]:
+            q = queries[k]
+            k += 1
+            s = starts[q]
+            end = -1 if chained else starts[q + 1]
+            while s != end:
+                this = s
+                s = link[s] if chained else s + 1
+                if this >= limit or (died[this] != 0 and died[this] <= now):
+                    continue
+                if len(since) and (since[this] > at or at >= until[this]):
+                    continue
+                if found == len(out):
                     return -1
-                out_rows[found] = rows[k]
-                out_subscriptions[found] = s
+                out_rows[found] = r
+                out[found] = this
                 found += 1
-            s = following[s]
     return found

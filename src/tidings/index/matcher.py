@@ -22,6 +22,11 @@ class Counters:
     verified: int = 0
     matches: int = 0
 
+    def __add__(self, other: Counters) -> Counters:
+        return Counters(
+            self.candidates + other.candidates, self.verified + other.verified, self.matches + other.matches
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Matches:

@@ -11,11 +11,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidings.index.dictionary import Dictionary
+from tidings.index.labels import LabelTerms
+from tidings.index.predicates import LAT, LON
 from tidings.model.values import Value
-from tidings.tables.columns import ABSENT, Slot, column_keys, distinct, is_instant, is_number, place_columns
+from tidings.tables.columns import (
+    ABSENT,
+    Slot,
+    column_keys,
+    distinct,
+    is_instant,
+    is_number,
+    number_keys,
+    place_columns,
+)
 from tidings.terms import Analyser, cells, intervals
 from tidings.terms.fast import FastAnalyser
-from tidings.terms.labels import ancestors_at, depth_of
 from tidings.terms.vocabulary import IdArray, IntArray, TermSets
 
 FloatArray = npt.NDArray[np.float64]
@@ -27,8 +37,9 @@ Pairs = tuple[IntArray, IdArray]
 class Batch:
     """What the kernels need to know of some publications.
 
-    ``terms``: of each row, each once, -1 for one that nobody asks for. ``numbers`` int64[slots, rows]: keys of the
-    columns that ranges ask about. ``lon``, ``lat``: NaN for no place. ``tokens``: words at their places, if asked for.
+    ``terms``: of each row, each once, -1 for one that nobody asks for. ``numbers`` int64[rows, slots]: keys of the
+    columns that ranges ask about, those of places first. ``lon``, ``lat``: NaN for no place. ``tokens``: words at their
+    places, if asked for.
     """
 
     terms: TermSets
@@ -54,13 +65,17 @@ class Reader:
         pairs += self._topic_pairs(table) + self._prefix_pairs(text)
         words = self._words.sets(text)
         tokens = self._words.sequences(text) if with_tokens else TermSets(np.zeros(1, np.int64), np.zeros(0, np.int32))
-        return Batch(_merged(words, pairs), self._numbers(table), lon, lat, tokens)
+        return Batch(_merged(words, pairs), self._numbers(table, lon, lat), lon, lat, tokens)
 
-    def _numbers(self, table: pa.Table) -> IntArray:
-        numbers = np.full((max(1, len(self._terms.slots)), table.num_rows), ABSENT, dtype=np.int64)
-        for slot, number in self._terms.slots.items():
+    def _numbers(self, table: pa.Table, lon: FloatArray, lat: FloatArray) -> IntArray:
+        slots = list(self._terms.slots.items())
+        numbers = np.full((table.num_rows, 2 + len(slots)), ABSENT, dtype=np.int64)
+        for number, degrees in ((LON, lon), (LAT, lat)):
+            there = ~np.isnan(degrees)
+            numbers[there, number] = number_keys(degrees[there])
+        for slot, number in slots:
             if (column := _slot_column(table, slot)) is not None:
-                numbers[number] = column_keys(column)
+                numbers[:, number] = column_keys(column)
         return numbers
 
     def _value_pairs(self, table: pa.Table) -> list[Pairs]:
@@ -81,18 +96,18 @@ class Reader:
     def _number_pairs(self, table: pa.Table) -> list[Pairs]:
         """Dyadic intervals of numbers and instants, at the depths that guard something."""
         found = []
-        for slot, wanted in self._terms.intervals.items():
+        for slot, wanted in list(self._terms.intervals.items()):
             if (column := _slot_column(table, slot)) is not None:
                 rows = np.flatnonzero(column.is_valid().to_numpy())
                 numbers = _interval_numbers(column)[rows]
-                found += _label_pairs(rows, intervals.intervals(numbers), wanted)
+                found.append(_label_pairs(rows, intervals.intervals(numbers), wanted))
         return found
 
     def _place_pairs(self, lon: FloatArray, lat: FloatArray) -> list[Pairs]:
-        if not self._terms.cells:
+        if not len(self._terms.cells):
             return []
         rows = np.flatnonzero(~np.isnan(lon))
-        return _label_pairs(rows, cells.cells(lon[rows], lat[rows]), self._terms.cells)
+        return [_label_pairs(rows, cells.cells(lon[rows], lat[rows]), self._terms.cells)]
 
     def _topic_pairs(self, table: pa.Table) -> list[Pairs]:
         if "topic" not in table.column_names or not (self._terms.topics or self._terms.patterns):
@@ -143,14 +158,15 @@ class _WordTerms:
 
     def _current(self) -> IdArray:
         """The term of each word of the vocabulary, -1 for none."""
-        vocabulary, words = self._fast.vocabulary, self._terms.words
-        for word in islice(words, self._known, None):
+        vocabulary = self._fast.vocabulary
+        for word, term in self._terms.new_words[self._known :]:
             if 0 <= (place := vocabulary.find(word)) < len(self._term_of):
-                self._term_of[place] = words[word]
-        self._known = len(words)
+                self._term_of[place] = term
+            self._known += 1
         if len(vocabulary) > len(self._term_of):
             fresh = islice(vocabulary, len(self._term_of), None)
-            self._term_of = np.append(self._term_of, np.array([words.get(w, -1) for w in fresh], dtype=np.int32))
+            found = np.array([self._terms.find_word(word) for word in fresh], dtype=np.int32)
+            self._term_of = np.append(self._term_of, found)
         return self._term_of
 
 
@@ -179,19 +195,10 @@ def _present_rows(name: str, column: pa.ChunkedArray) -> IntArray:
     return np.flatnonzero(present.to_numpy())
 
 
-def _label_pairs(rows: IntArray, leaves: npt.NDArray[np.uint64], wanted: dict[int, int]) -> list[Pairs]:
-    """The wanted labels at or above each leaf."""
-    labels = np.fromiter(wanted, dtype=np.uint64, count=len(wanted))
-    terms = np.fromiter(wanted.values(), dtype=np.int32, count=len(wanted))
-    order = np.argsort(labels)
-    labels, terms = labels[order], terms[order]
-    found = []
-    for depth in sorted({depth_of(int(label)) for label in labels}):
-        own = ancestors_at(leaves, depth)
-        at = np.minimum(np.searchsorted(labels, own), len(labels) - 1)
-        hit = labels[at] == own
-        found.append((rows[hit], terms[at[hit]]))
-    return found
+def _label_pairs(rows: IntArray, leaves: npt.NDArray[np.uint64], wanted: LabelTerms) -> Pairs:
+    """The wanted labels at or above the leaf of each row."""
+    numbers, terms = wanted.above(leaves)
+    return rows[numbers], terms
 
 
 def _expanded(rows: IntArray, terms: list[tuple[int, ...]]) -> Pairs:

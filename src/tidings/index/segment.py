@@ -1,4 +1,8 @@
-"""How do filed conjunctions lie in memory? Flat arrays, sorted by guard, never changed."""
+"""What is a part of the index that never changes? Entries and subscriptions side by side: a segment.
+
+Only the moments at which its subscriptions died change. What is compiled into a segment is compiled alike wherever it
+comes from: a bulk, the recent subscriptions, or older segments that become one.
+"""
 
 from __future__ import annotations
 
@@ -6,76 +10,116 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 
-from tidings.index.filing import Filing
+from tidings.index.distinct import distinct_lists
+from tidings.index.entries import Entries, Loose, joined, loosened, runs, side_by_side
+from tidings.index.subscribers import Asked, Subscribers
 from tidings.terms.vocabulary import IdArray, IntArray
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Entries in order of their guard.
+    """``tables``: entries without and with a test. Queries are numbered from 0 in each segment."""
 
-    Those of term t are ``starts[t] … starts[t + 1]`` (int64; terms beyond the end have none). Entry e asks for the term
-    ``firsts[e]`` first, then for ``stream[stream_offsets[e] : stream_offsets[e + 1]]``, and belongs to the query
-    ``entry_queries[e]`` (-q - 1 if q has other entries too); all int32. What a
-    stream is: :mod:`tidings.index.kernels`.
-    """
+    tables: tuple[Entries, Entries]
+    subscribers: Subscribers
 
-    starts: IntArray
-    firsts: IdArray
-    stream_offsets: IdArray
-    stream: IdArray
-    entry_queries: IdArray
+    @property
+    def query_count(self) -> int:
+        return len(self.subscribers.starts) - 1
 
     def __len__(self) -> int:
-        return len(self.firsts)
+        return sum(len(table) for table in self.tables)
 
     @property
     def size_bytes(self) -> int:
-        arrays = (self.starts, self.firsts, self.stream_offsets, self.stream, self.entry_queries)
-        return sum(array.nbytes for array in arrays)
+        return sum(table.size_bytes for table in self.tables) + self.subscribers.size_bytes
 
-    def guards(self) -> IntArray:
-        """The guard of each entry."""
-        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+    def asked(self) -> Asked:
+        return self.subscribers.asked()
+
+    def delivered(self, numbers: IdArray) -> list[pa.Array]:
+        """Id, subscriber, tag and query version of some subscriptions."""
+        return self.subscribers.delivered(pa.array(numbers))
 
 
-def filed(filings: Sequence[tuple[int, Filing]], has_others: Sequence[bool]) -> Segment:
-    """The segment of conjunctions with their queries; ``has_others[i]`` if the query of i has further entries."""
-    flat = [
-        (guard, filing, -query - 1 if others or len(filing.guards) > 1 else query)
-        for (query, filing), others in zip(filings, has_others, strict=True)
-        for guard in filing.guards
-    ]
-    lengths = np.array([len(filing.stream) for _, filing, _ in flat], dtype=np.int64)
-    return sorted_by_guard(
-        np.array([guard for guard, _, _ in flat], dtype=np.int64),
-        np.array([filing.first for _, filing, _ in flat], dtype=np.int32),
-        lengths,
-        np.array([v for _, filing, _ in flat for v in filing.stream], dtype=np.int32),
-        np.array([query for _, _, query in flat], dtype=np.int32),
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What a segment can be compiled from: entries, subscriptions with all COLUMNS, and the query of each."""
+
+    entries: Loose
+    table: pa.Table
+    queries: IntArray
+
+    @property
+    def query_count(self) -> int:
+        return int(max(_query_of(self.entries.queries).max(initial=-1), self.queries.max(initial=-1))) + 1
+
+
+def compiled(source: Source, keys: npt.NDArray[np.int64]) -> Segment:
+    """The segment of a source; ``keys`` are those of the predicates."""
+    count = source.query_count
+    return Segment(side_by_side(source.entries, keys), Subscribers.of(source.table, source.queries, count))
+
+
+def living(segment: Segment) -> Source:
+    """What of a segment is not dead."""
+    numbers = np.flatnonzero(segment.subscribers.died == 0)
+    queries = np.repeat(np.arange(segment.query_count), np.diff(segment.subscribers.starts))
+    entries = joined([loosened(table) for table in segment.tables])
+    return Source(entries, segment.subscribers.columns(numbers.astype(np.int32)), queries[numbers])
+
+
+def together(sources: Sequence[Source]) -> Source:
+    """Several sources as one, their queries numbered one after another."""
+    shifts = np.cumsum([0, *(source.query_count for source in sources)])
+    return Source(
+        joined([_shifted(source.entries, int(shift)) for source, shift in zip(sources, shifts, strict=False)]),
+        pa.concat_tables([source.table for source in sources]),
+        np.concatenate([source.queries + shift for source, shift in zip(sources, shifts, strict=False)]),
     )
 
 
-def sorted_by_guard(
-    guards: IntArray, firsts: IdArray, lengths: IntArray, stream: IdArray, entry_queries: IdArray
-) -> Segment:
-    """A segment from entries in any order; ``lengths`` are those of their parts of the stream."""
-    order = np.argsort(guards, kind="stable")
-    begins = np.cumsum(lengths) - lengths
-    ends = np.concatenate([[0], np.cumsum(lengths[order])])
-    places = np.repeat(begins[order] - ends[:-1], lengths[order]) + np.arange(ends[-1])
-    counts = np.bincount(guards) if len(guards) else np.zeros(0, dtype=np.int64)
-    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    return Segment(starts, firsts[order], ends.astype(np.int32), stream[places], entry_queries[order])
+def tidied(source: Source) -> Source:
+    """The same without queries that nobody asks for, and with equal ones as one, numbered from 0."""
+    asked = np.zeros(source.query_count, dtype=np.bool_)
+    asked[source.queries] = True
+    entries = source.entries.taken(np.flatnonzero(asked[_query_of(source.entries.queries)]))
+    queries = _query_of(entries.queries)
+    content = _content(entries)
+    order = np.lexsort((content, queries))
+    lengths = np.bincount(queries, minlength=len(asked))
+    wanted = np.flatnonzero(asked)
+    begins = (np.cumsum(lengths) - lengths)[wanted]
+    lists = content[order][runs(begins, lengths[wanted])]
+    firsts, number = distinct_lists(lists, lengths[wanted])
+    new_number = np.full(len(asked), -1, dtype=np.int64)
+    new_number[wanted] = number
+    is_kept = np.zeros(len(asked), dtype=np.bool_)
+    is_kept[wanted[firsts]] = True
+    kept = entries.taken(np.flatnonzero(is_kept[queries]))
+    renumbered = new_number[_query_of(kept.queries)]
+    marked = np.where(kept.queries < 0, -renumbered - 1, renumbered).astype(np.int32)
+    return Source(kept.with_queries(marked), source.table, new_number[source.queries])
 
 
-def merged(segments: Sequence[Segment]) -> Segment:
-    """One segment with the entries of several."""
-    return sorted_by_guard(
-        np.concatenate([segment.guards() for segment in segments]),
-        np.concatenate([segment.firsts for segment in segments]),
-        np.concatenate([np.diff(segment.stream_offsets).astype(np.int64) for segment in segments]),
-        np.concatenate([segment.stream for segment in segments]),
-        np.concatenate([segment.entry_queries for segment in segments]),
-    )
+def _query_of(queries: IdArray) -> IdArray:
+    """The query of an entry, which is marked where the query has other entries."""
+    return np.where(queries < 0, -queries - 1, queries)
+
+
+def _shifted(entries: Loose, shift: int) -> Loose:
+    queries = np.where(entries.queries < 0, entries.queries - shift, entries.queries + shift)
+    return entries.with_queries(queries.astype(np.int32))
+
+
+def _content(entries: Loose) -> IntArray:
+    """A number for each entry; equal ones ask the same under the same guard."""
+    begins = np.cumsum(entries.lengths + 3) - (entries.lengths + 3)
+    values = np.empty(int(entries.lengths.sum()) + 3 * len(entries), dtype=np.int64)
+    for place, part in enumerate((entries.guards, entries.firsts, entries.tests)):
+        values[begins + place] = part
+    values[runs(begins + 3, entries.lengths)] = entries.stream
+    return distinct_lists(values, entries.lengths + 3)[1]

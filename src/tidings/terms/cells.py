@@ -10,16 +10,15 @@ All borders are exact in float64, so a place always lies in the rectangle of its
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tidings.model import Rectangle, Region
+from tidings.model import Circle, Rectangle, Region
 from tidings.terms import labels
-from tidings.terms.cover import bounded_cover
+from tidings.terms.cover import Covers, bounded_covers
+from tidings.terms.grid import kernels
 
 MAX_LEVEL = labels.MAX_DEPTH // 2
 
@@ -61,9 +60,8 @@ def cells(lon: NDArray[np.float64], lat: NDArray[np.float64], level: int = MAX_L
     """
     if not (np.all(np.abs(lon) <= 180) and np.all(np.abs(lat) <= 90)):
         raise ValueError("a place has lon in [-180, 180] and lat in [-90, 90]; some are outside or not numbers")
-    columns, rows = _indices(lon, -180, _WIDTH), _indices(lat, -90, _HEIGHT)
-    # The twin of _leaf: a leaf's label is its Morton code, then the sentinel 1 and a zero.
-    leaves = (_spread_many(columns) | _spread_many(rows) << np.uint64(1)) << np.uint64(2) | np.uint64(2)
+    leaves = np.empty(lon.shape, dtype=np.uint64)
+    kernels.leaf_cells(np.ravel(lon), np.ravel(lat), leaves.reshape(-1))
     return labels.ancestors_at(leaves, 2 * level)
 
 
@@ -73,12 +71,11 @@ def rectangle(label: int) -> Rectangle:
     >>> rectangle(labels.ROOT)
     Rectangle(west=-180.0, south=-90.0, east=180.0, north=90.0)
     """
-    block = _block(label)
+    side = 1 << (MAX_LEVEL - level_of(label))
+    code = labels.descendants(label)[0] >> 2
+    west, south = _gather(code), _gather(code >> 1)
     return Rectangle(
-        -180 + block.west * _WIDTH,
-        -90 + block.south * _HEIGHT,
-        -180 + (block.east + 1) * _WIDTH,
-        -90 + (block.north + 1) * _HEIGHT,
+        -180 + west * _WIDTH, -90 + south * _HEIGHT, -180 + (west + side) * _WIDTH, -90 + (south + side) * _HEIGHT
     )
 
 
@@ -111,82 +108,55 @@ def smallest_cell(region: Region) -> int:
     >>> rectangle(smallest_cell(Rectangle(150.5, -34.2, 151.4, -33.4)))
     Rectangle(west=135.0, south=-45.0, east=180.0, north=-22.5)
     """
-    return _smallest(_blocks(region))
+    return cover(region, max_cells=1)[0]
 
 
 def cover(region: Region, max_cells: int = 8) -> list[int]:
     """At most ``max_cells`` cells that together contain a region (a circle through its bounds).
 
-    Sorted and disjoint, and tighter with a larger bound (:func:`tidings.terms.cover.bounded_cover`).
+    Sorted and disjoint, and tighter with a larger bound (:mod:`tidings.terms.cover`).
 
     >>> [level_of(label) for label in cover(Rectangle(150.5, -34.2, 151.4, -33.4))]
     [10, 10, 10, 9, 9, 9, 9]
     """
-    return bounded_cover(_Blocks(_blocks(region)), max_cells, step=2)
+    return [label for label, _ in cover_parts(region, max_cells)]
 
 
-class _Block(NamedTuple):
-    """A rectangle of cells of the last level, by column and row, all four sides included."""
+def cover_parts(region: Region, max_cells: int = 8) -> list[tuple[int, bool]]:
+    """:func:`cover`, and for each cell whether every place in it lies in the region, which need not be asked again.
 
-    west: int
-    south: int
-    east: int
-    north: int
+    Exact for a rectangle. For a circle it is sometimes no where yes is true, never the other way round.
 
-    def shared_with(self, other: _Block) -> _Block | None:
-        west, east = max(self.west, other.west), min(self.east, other.east)
-        south, north = max(self.south, other.south), min(self.north, other.north)
-        return _Block(west, south, east, north) if west <= east and south <= north else None
-
-    def holds(self, other: _Block) -> bool:
-        return (
-            self.west <= other.west
-            and self.south <= other.south
-            and other.east <= self.east
-            and other.north <= self.north
-        )
+    >>> [is_inside for _, is_inside in cover_parts(Rectangle(-90, -45, 90, 50))]
+    [True, True, False, True, False, False]
+    """
+    bounds = np.array([(box.west, box.south, box.east, box.north) for box in region.bounds()])
+    found = _covers(bounds, np.array([0, len(bounds)]), max_cells)
+    if isinstance(region, Circle):
+        kernels.cells_in_circle(found.labels, region.lon, region.lat, region.radius_m, found.inside)
+    return list(zip(found.labels.tolist(), found.inside.tolist(), strict=True))
 
 
-@dataclass(frozen=True, slots=True)
-class _Blocks:
-    """All the cells of the last level that a region touches: an area to cover."""
+def cover_many(rectangles: NDArray[np.float64], max_cells: int = 8) -> Covers:
+    """:func:`cover_parts` of many rectangles at once: float64[n, 4] with west, south, east, north in degrees.
 
-    blocks: tuple[_Block, ...]
-
-    def tightest(self, label: int) -> int | None:
-        own = _block(label)
-        shared = [part for block in self.blocks if (part := block.shared_with(own)) is not None]
-        return _smallest(shared) if shared else None
-
-    def holds(self, label: int) -> bool:
-        own = _block(label)
-        return any(block.holds(own) for block in self.blocks)
-
-
-def _blocks(region: Region) -> tuple[_Block, ...]:
-    return tuple(
-        _Block(
-            _index(bounds.west, -180, _WIDTH),
-            _index(bounds.south, -90, _HEIGHT),
-            _index(bounds.east, -180, _WIDTH),
-            _index(bounds.north, -90, _HEIGHT),
-        )
-        for bounds in region.bounds()
-    )
+    >>> cover_many(np.array([[-90.0, -45, 90, 50], [0, 0, 180, 90]])).offsets
+    array([0, 6, 7])
+    """
+    if rectangles.ndim != 2 or rectangles.shape[1] != 4:
+        raise ValueError(f"rectangles have four columns, west, south, east and north, got shape {rectangles.shape}")
+    west, south, east, north = rectangles.T
+    on_map = (west >= -180) & (west <= east) & (east <= 180) & (south >= -90) & (south <= north) & (north <= 90)
+    if not np.all(on_map):
+        raise ValueError("a rectangle has -180 <= west <= east <= 180 and -90 <= south <= north <= 90; some have not")
+    return _covers(np.ascontiguousarray(rectangles, np.float64), np.arange(len(rectangles) + 1), max_cells)
 
 
-def _smallest(blocks: Sequence[_Block]) -> int:
-    """The smallest cell with all the blocks in it: the one that holds their outermost corners."""
-    south_west = _leaf(min(block.west for block in blocks), min(block.south for block in blocks))
-    north_east = _leaf(max(block.east for block in blocks), max(block.north for block in blocks))
-    return labels.common_ancestor(south_west, north_east, step=2)
-
-
-def _block(label: int) -> _Block:
-    width = 1 << (MAX_LEVEL - level_of(label))
-    code = labels.descendants(label)[0] >> 2
-    west, south = _gather(code), _gather(code >> 1)
-    return _Block(west, south, west + width - 1, south + width - 1)
+def _covers(boxes: NDArray[np.float64], first_box: NDArray[np.int64], max_cells: int) -> Covers:
+    """The covers of regions, each the boxes first_box[r] … first_box[r + 1]."""
+    touched, whole = np.empty(boxes.shape, dtype=np.int64), np.empty(boxes.shape, dtype=np.int64)
+    kernels.leaf_blocks(boxes, touched, whole)
+    return bounded_covers(touched, whole, first_box, max_cells, dims=2)
 
 
 def _index(degrees: float, start: int, width: float) -> int:
@@ -200,12 +170,6 @@ def _index(degrees: float, start: int, width: float) -> int:
     return min(index, _SIDE - 1)
 
 
-def _indices(degrees: NDArray[np.float64], start: int, width: float) -> NDArray[np.uint64]:
-    index = ((degrees - start) / width).astype(np.int64)
-    index -= start + index * width > degrees
-    return np.minimum(index, _SIDE - 1).astype(np.uint64)
-
-
 def _leaf(column: int, row: int) -> int:
     return labels.bit_label(_spread(column) | _spread(row) << 1, labels.MAX_DEPTH)
 
@@ -214,12 +178,6 @@ def _spread(bits: int) -> int:
     """The lower 32 bits, each moved to twice its place: half of a Morton code."""
     for shift, mask in _SPREADING:
         bits = (bits | bits << shift) & mask
-    return bits
-
-
-def _spread_many(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    for shift, mask in _SPREADING:
-        bits = (bits | bits << np.uint64(shift)) & np.uint64(mask)
     return bits
 
 

@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import math
 import struct
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tidings.terms.cover import bounded_cover
-from tidings.terms.labels import MAX_DEPTH, ROOT, ancestor, ancestors_at, bit_label, common_ancestor, descendants
+from tidings.terms.cover import bounded_covers
+from tidings.terms.labels import MAX_DEPTH, ROOT, ancestor, ancestors_at, bit_label, descendants
 
 _SIGN = 1 << 63
 _ALL_BITS = (1 << 64) - 1
@@ -67,7 +66,7 @@ def cover(low: float | None, high: float | None, max_intervals: int = 8) -> list
     """At most ``max_intervals`` labels whose intervals together hold ``low <= number <= high``.
 
     None leaves a side open. Sorted and disjoint, and tighter with a larger bound
-    (:func:`tidings.terms.cover.bounded_cover`).
+    (:mod:`tidings.terms.cover`).
 
     >>> [bounds(label) for label in cover(10, 20, max_intervals=3)]
     [(10.0, 11.999999999999998), (12.0, 15.999999999999998), (16.0, 23.999999999999996)]
@@ -79,24 +78,9 @@ def cover(low: float | None, high: float | None, max_intervals: int = 8) -> list
         last = interval(high)
     if low is not None and high is not None and low > high:
         raise ValueError(f"the low end of a range is not above its high end, got {low} and {high}")
-    return bounded_cover(_Span(first, last), max_intervals)
-
-
-@dataclass(frozen=True, slots=True)
-class _Span:
-    """The leaves from ``first`` to ``last``, both included: an area to cover."""
-
-    first: int
-    last: int
-
-    def tightest(self, label: int) -> int | None:
-        first, last = descendants(label)
-        first, last = max(first, self.first), min(last, self.last)
-        return common_ancestor(first, last) if first <= last else None
-
-    def holds(self, label: int) -> bool:
-        first, last = descendants(label)
-        return self.first <= first and last <= self.last
+    leaves = np.array([[first >> _BITS_IN_LEAF, 0, last >> _BITS_IN_LEAF, 0]])
+    found: list[int] = bounded_covers(leaves, leaves, np.array([0, 1]), max_intervals, dims=1).labels.tolist()
+    return found
 
 
 def _key(number: float) -> int:

@@ -83,7 +83,7 @@ def _link_letters(data, start, i, end):
 
 
 @numba.njit(cache=True, nogil=True)
-def _hash(data, start, end):
+def fnv1a(data, start, end):
     """FNV-1a over the bytes."""
     value = _HASH_SEED
     for i in range(start, end):
@@ -136,12 +136,12 @@ def cut(data, bounds, classes, hashes, begins, lengths, chunk_offsets):
                 if letters:
                     i = _after_link(data, i, end)
                     stop -= letters
-                    value = _hash(data, start, stop)
+                    value = fnv1a(data, start, stop)
             if stop > start:
                 hashes[out], begins[out], lengths[out] = value, start, stop - start
                 out += 1
             if kind == HAN_LEAD:
-                hashes[out], begins[out], lengths[out] = _hash(data, stop, stop + 3), stop, 3
+                hashes[out], begins[out], lengths[out] = fnv1a(data, stop, stop + 3), stop, 3
                 out += 1
                 i = stop + 3
         chunk_offsets[row + 1] = chunk_offsets[0] + out
@@ -203,7 +203,7 @@ def fill_slots(slots, starts, arena, count):
     """File entries 0 … count - 1 in a table that is empty (all 0)."""
     mask = np.uint64(len(slots) - 1)
     for entry in range(count):
-        value = _hash(arena, starts[entry], starts[entry + 1])
+        value = fnv1a(arena, starts[entry], starts[entry + 1])
         slot = (value ^ (value >> np.uint64(32))) & mask
         while slots[slot] != 0:
             slot = (slot + np.uint64(1)) & mask

@@ -1,0 +1,248 @@
+"""How do filed conjunctions lie in memory? In flat arrays: side by side in order of their guard, or chained.
+
+What is asked for a long time lies side by side and never changes (:class:`Entries`). What was asked just now is chained
+(:class:`Chained`): an entry is added in a microsecond, and readers who came before do not see it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tidings.index.growing import Growing, read_only
+from tidings.terms.vocabulary import IdArray, IntArray
+
+NO_TEST = -1
+_NOTHING = read_only(np.zeros(0, dtype=np.int32))
+_NO_BOXES = read_only(np.zeros((0, 4), dtype=np.int32))
+
+Boxes = npt.NDArray[np.int32]
+
+
+class Entry(NamedTuple):
+    """A conjunction under one of its guards; the parts are those of :mod:`tidings.index.kernels`."""
+
+    guard: int
+    first: int
+    test: int
+    stream: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """A table of entries, as :func:`tidings.index.kernels.match_rows` takes it; all arrays are int32.
+
+    ``link`` is empty where the entries lie side by side; ``tests`` where none has a test; ``boxes`` int32[entries, 4]
+    is there for those side by side that have one.
+    """
+
+    starts: IdArray
+    link: IdArray
+    limit: int
+    firsts: IdArray
+    tests: IdArray
+    boxes: Boxes
+    stream_offsets: IdArray
+    stream: IdArray
+    queries: IdArray
+
+    def __len__(self) -> int:
+        return self.limit
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(array.nbytes for array in self.arrays().values())
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "limit"}
+
+
+@dataclass(frozen=True, slots=True)
+class Loose:
+    """Entries in no order, with all that they need to be put in one: ``lengths`` are those of their streams."""
+
+    guards: IdArray
+    firsts: IdArray
+    tests: IdArray
+    lengths: IntArray
+    stream: IdArray
+    queries: IdArray
+
+    def __len__(self) -> int:
+        return len(self.guards)
+
+    def taken(self, numbers: IntArray) -> Loose:
+        """Some of them, in that order."""
+        lengths = self.lengths[numbers]
+        begins = (np.cumsum(self.lengths) - self.lengths)[numbers]
+        return Loose(
+            self.guards[numbers],
+            self.firsts[numbers],
+            self.tests[numbers],
+            lengths,
+            self.stream[runs(begins, lengths)],
+            self.queries[numbers],
+        )
+
+    def with_queries(self, queries: IdArray) -> Loose:
+        return replace(self, queries=queries)
+
+    def terms(self) -> IdArray:
+        """Every term that they name, in no order, some more than once."""
+        forbidden = -self.stream[self.stream < 0] - 1
+        return np.concatenate(
+            [self.guards, self.firsts, self.stream[self.stream >= 0], forbidden[forbidden & 1 == 0] >> 1]
+        )
+
+    def predicates(self) -> IdArray:
+        asked = -self.stream[self.stream < 0] - 1
+        return np.concatenate([self.tests[self.tests >= 0], asked[asked & 1 == 1] >> 2])
+
+    def renumbered(self, terms: IdArray, predicates: IdArray) -> Loose:
+        """The same with new numbers: ``terms[t]`` for term t, ``predicates[p]`` for predicate p."""
+        stream = self.stream.copy()
+        codes = -stream - 1
+        is_term, is_forbidden = stream >= 0, (stream < 0) & (codes & 1 == 0)
+        is_asked = (stream < 0) & ~is_forbidden
+        stream[is_term] = terms[stream[is_term]]
+        stream[is_forbidden] = -(2 * terms[codes[is_forbidden] >> 1]) - 1
+        asked = codes[is_asked]
+        stream[is_asked] = -(predicates[asked >> 2] * 4 | asked & 3) - 1
+        tests = self.tests.copy()
+        tests[tests >= 0] = predicates[tests[tests >= 0]]
+        return replace(self, guards=terms[self.guards], firsts=terms[self.firsts], tests=tests, stream=stream)
+
+
+def runs(begins: IntArray, lengths: IntArray) -> IntArray:
+    """The numbers ``begins[0] … begins[0] + lengths[0] - 1``, then those of the next, one after another.
+
+    >>> runs(np.array([5, 0]), np.array([2, 3])).tolist()
+    [5, 6, 0, 1, 2]
+    """
+    ends = np.cumsum(lengths)
+    total = int(ends[-1]) if len(ends) else 0
+    return np.repeat(begins - (ends - lengths), lengths) + np.arange(total)
+
+
+def loose(entries: Sequence[Entry], queries: Sequence[int]) -> Loose:
+    """Entries one by one, with their queries as the kernels have them."""
+    return Loose(
+        np.array([entry.guard for entry in entries], dtype=np.int32),
+        np.array([entry.first for entry in entries], dtype=np.int32),
+        np.array([entry.test for entry in entries], dtype=np.int32),
+        np.array([len(entry.stream) for entry in entries], dtype=np.int64),
+        np.array([v for entry in entries for v in entry.stream], dtype=np.int32),
+        np.array(queries, dtype=np.int32),
+    )
+
+
+def joined(parts: Sequence[Loose]) -> Loose:
+    """All of them, one after another."""
+    if not parts:
+        return loose([], [])
+    return Loose(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Loose)))
+
+
+def side_by_side(entries: Loose, keys: npt.NDArray[np.int64]) -> tuple[Entries, Entries]:
+    """Two tables in order of guards: of the entries without a test, and of those with one.
+
+    ``keys`` are those of the predicates. Under a guard, entries that ask for nothing else come first.
+    """
+    without = entries.tests == NO_TEST
+    return tuple(_table(entries.taken(np.flatnonzero(mask)), keys) for mask in (without, ~without))  # type: ignore[return-value]
+
+
+def _table(entries: Loose, keys: npt.NDArray[np.int64]) -> Entries:
+    asks_more = (entries.firsts != 0) | (entries.lengths > 0) | (entries.queries < 0)
+    ordered = entries.taken(np.lexsort((asks_more, entries.guards)))
+    counts = np.bincount(ordered.guards) if len(ordered) else np.zeros(0, dtype=np.int64)
+    tests = ordered.tests if len(ordered) and ordered.tests[0] != NO_TEST else ordered.tests[:0]
+    return Entries(
+        starts=_ends(counts),
+        link=_NOTHING,
+        limit=len(ordered),
+        firsts=read_only(ordered.firsts),
+        tests=read_only(tests),
+        boxes=read_only((keys[tests] >> 32).astype(np.int32).reshape(-1, 4)),
+        stream_offsets=_ends(ordered.lengths),
+        stream=read_only(ordered.stream),
+        queries=read_only(ordered.queries),
+    )
+
+
+def _ends(counts: IntArray) -> IdArray:
+    return read_only(np.concatenate([[0], np.cumsum(counts)]).astype(np.int32))
+
+
+def loosened(entries: Entries) -> Loose:
+    """The entries of a table that lie side by side."""
+    count = entries.limit
+    return Loose(
+        np.repeat(np.arange(len(entries.starts) - 1, dtype=np.int32), np.diff(entries.starts)),
+        entries.firsts,
+        entries.tests if len(entries.tests) else np.full(count, NO_TEST, dtype=np.int32),
+        np.diff(entries.stream_offsets).astype(np.int64),
+        entries.stream,
+        entries.queries,
+    )
+
+
+class Chained:
+    """Entries that are added one at a time. One thread writes; :meth:`entries` is what a reader may see from now on."""
+
+    def __init__(self) -> None:
+        self._starts, self._link = Growing(np.int32, filler=-1), Growing(np.int32, filler=-1)
+        self._firsts, self._tests, self._queries = Growing(np.int32), Growing(np.int32), Growing(np.int32)
+        self._stream_offsets, self._stream = Growing(np.int32), Growing(np.int32)
+        self._guards = Growing(np.int32)
+        self._stream_offsets.append(0)
+        self._has_tests = False
+        self._barrier = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._firsts)
+
+    def add(self, entry: Entry, query: int) -> None:
+        self._stream.extend(entry.stream)
+        self._stream_offsets.append(len(self._stream))
+        self._firsts.append(entry.first)
+        self._tests.append(entry.test)
+        self._queries.append(query)
+        self._guards.append(entry.guard)
+        self._starts.reach(entry.guard + 1)
+        self._has_tests |= entry.test != NO_TEST
+        number = self._link.append(self._starts.array[entry.guard])
+        with self._barrier:  # whoever finds the entry in its chain must find all of it: no store passes a lock
+            pass
+        self._starts.array[entry.guard] = number
+
+    def entries(self) -> Entries:
+        tests = self._tests.view if self._has_tests else _NOTHING
+        return Entries(
+            self._starts.view,
+            self._link.view,
+            len(self),
+            self._firsts.view,
+            tests,
+            _NO_BOXES,
+            self._stream_offsets.view,
+            self._stream.view,
+            self._queries.view,
+        )
+
+    def loosened(self) -> Loose:
+        """All that was added."""
+        lengths = np.diff(self._stream_offsets.filled).astype(np.int64)
+        return Loose(
+            self._guards.filled,
+            self._firsts.filled,
+            self._tests.filled,
+            lengths,
+            self._stream.filled,
+            self._queries.filled,
+        )

@@ -1,0 +1,123 @@
+"""Which conditions does no single term decide? Ranges, regions and sequences of words, each stored once.
+
+A *box* is one or two ranges of keys that must hold together: a range of numbers, or of longitude and latitude.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tidings.index.dictionary import Dictionary
+from tidings.index.growing import Growing
+from tidings.index.kernels import BOX, CIRCLE, SEQUENCE
+from tidings.language import Sequence
+from tidings.language.covering import closed
+from tidings.model.query import Range, Within
+from tidings.model.region import Rectangle
+from tidings.tables.columns import Slot, instant_key, number_key
+
+Arrays = tuple[npt.NDArray[Any], ...]
+
+FIELDS = ("kinds", "slots", "keys", "circles", "sequence_words", "sequence_offsets")
+LON, LAT = 0, 1
+"""The slots of places; columns of numbers come after them."""
+
+
+@dataclass(slots=True)
+class Predicates:
+    """Numbered conditions in arrays that grow.
+
+    ``kinds`` int8, ``slots`` int32[2], ``keys`` int64[4] by predicate. A box compares the numbers of two slots with the
+    keys low, high, low, high; a plain range says the same twice. A circle has its lon, lat and radius at
+    ``circles[slots[0]]``. A sequence has the words ``sequence_words[slots[0] : slots[1]]`` at ``sequence_offsets``, and
+    its slop in ``keys[0]``.
+    """
+
+    kinds: Growing
+    slots: Growing
+    keys: Growing
+    circles: Growing
+    sequence_words: Growing
+    sequence_offsets: Growing
+    _known: dict[object, int]
+
+    def __init__(self) -> None:
+        self.kinds, self.slots, self.keys = Growing(np.int8), Growing(np.int32, 2), Growing(np.int64, 4)
+        self.circles = Growing(np.float64, 3)
+        self.sequence_words, self.sequence_offsets = Growing(np.int32), Growing(np.int32)
+        self._known = {}
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    def number(self, atom: Sequence | Range | Within, terms: Dictionary) -> int:
+        """The number of the predicate that an atom asks; equal ones are one."""
+        if (known := self._known.get(atom)) is not None:
+            return known
+        if isinstance(atom, Range):
+            slot, low, high = range_keys(atom)
+            column = terms.slot(slot)
+            added = self._add(BOX, (column, column), (low, high, low, high))
+        elif isinstance(atom, Sequence):
+            first = len(self.sequence_words)
+            self.sequence_words.extend([terms.word(word) for word in atom.words])
+            self.sequence_offsets.extend(atom.offsets)
+            added = self._add(SEQUENCE, (first, len(self.sequence_words)), (atom.slop, 0, 0, 0))
+        elif isinstance(box := atom.region, Rectangle):
+            added = self._add(BOX, (LON, LAT), tuple(map(number_key, (box.west, box.east, box.south, box.north))))
+        else:
+            circle = self.circles.append((box.lon, box.lat, box.radius_m))
+            added = self._add(CIRCLE, (circle, 0), (0, 0, 0, 0))
+        return self._known.setdefault(atom, added)
+
+    def arrays(self) -> Arrays:
+        """As the kernels take them, in the order of FIELDS; longer than what is there."""
+        return tuple(getattr(self, name).view for name in FIELDS)
+
+    def filled(self) -> dict[str, npt.NDArray[Any]]:
+        return {name: getattr(self, name).filled for name in FIELDS}
+
+    def extend(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
+        """Append what :meth:`filled` gave elsewhere, over the same terms and slots."""
+        slots = arrays["slots"].copy()
+        slots[arrays["kinds"] == CIRCLE] += len(self.circles)
+        slots[arrays["kinds"] == SEQUENCE] += len(self.sequence_words)
+        for name in FIELDS:
+            getattr(self, name).extend(slots if name == "slots" else arrays[name])
+
+    def part(self, numbers: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[Any]]:
+        """Some predicates, by rising number, as :meth:`filled` would give them had only they been added."""
+        kinds, slots = self.kinds.filled[numbers], self.slots.filled[numbers].copy()
+        circles = slots[kinds == CIRCLE, 0].copy()
+        sequences = slots[kinds == SEQUENCE].copy()
+        slots[kinds == CIRCLE, 0] = np.arange(len(circles))
+        lengths = sequences[:, 1] - sequences[:, 0]
+        ends = np.cumsum(lengths)
+        slots[kinds == SEQUENCE] = np.column_stack([ends - lengths, ends])
+        words = np.repeat(sequences[:, 0] - (ends - lengths), lengths) + np.arange(lengths.sum())
+        return {
+            "kinds": kinds,
+            "slots": slots,
+            "keys": self.keys.filled[numbers],
+            "circles": self.circles.filled[circles],
+            "sequence_words": self.sequence_words.filled[words],
+            "sequence_offsets": self.sequence_offsets.filled[words],
+        }
+
+    def _add(self, kind: int, slots: tuple[int, ...], keys: tuple[int, ...]) -> int:
+        self.slots.append(slots)
+        self.keys.append(keys)
+        return self.kinds.append(kind)
+
+
+def range_keys(asked: Range) -> tuple[Slot, int, int]:
+    """The column of numbers that a range is about, and its bounds, both included."""
+    low, high = closed(asked)
+    if isinstance(low, datetime) and isinstance(high, datetime):
+        return (asked.name, True), instant_key(low), instant_key(high)
+    return (asked.name, False), number_key(float(low)), number_key(float(high))  # type: ignore[arg-type]

@@ -1,0 +1,199 @@
+"""Which number has this text, and which text this number? A table of flat arrays, which can be mapped from a file.
+
+Symbols of the kernels: text i is the UTF-8 bytes ``data[offsets[i] : offsets[i + 1]]``. ``slots`` int32 is a hash table
+with open addressing: a power of two of places, at most two thirds of them taken, each the number of a text, or -1. A
+text is looked for from the place that its hash gives. So the hash (FNV-1a) is part of what files hold, and must not
+change without a new format.
+"""
+
+# numba takes no annotations: shapes and types are in the docstrings.
+# mypy: disallow_untyped_defs=False
+# mypy: disallow_untyped_calls=False
+# mypy: disallow_untyped_decorators=False
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numba
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tidings.model import DataError
+from tidings.terms.kernels import fnv1a
+from tidings.terms.vocabulary import IdArray, IntArray
+
+ByteArray = npt.NDArray[np.uint8]
+
+FREE = -1
+_DTYPES = {"offsets": np.int64, "data": np.uint8, "slots": np.int32}
+_MOST_TEXTS = 2**30
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StringTable:
+    """Texts numbered from 0 in the order given. Shapes: offsets int64 (texts + 1), data uint8, slots int32.
+
+    >>> table = StringTable.of(pa.array(["fire", "smoke"]))
+    >>> table.find("smoke"), table.find("rain"), table[0], len(table)
+    (1, -1, 'fire', 2)
+    """
+
+    offsets: IntArray
+    data: ByteArray
+    slots: IdArray
+
+    def __post_init__(self) -> None:
+        for name, dtype in _DTYPES.items():  # as from a mapped file, for which the kernels are compiled
+            array = np.ascontiguousarray(getattr(self, name), dtype=dtype).view()
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+
+    @classmethod
+    def of(cls, texts: pa.Array | pa.ChunkedArray) -> StringTable:
+        """The table of a column of text; of equal texts the last one is found, but each keeps its number.
+
+        A null is a DataError. Cost: about 0.1 s for a million ids.
+        """
+        column = _column(texts)
+        if column.null_count:
+            raise DataError(f"{column.null_count:,} of {len(column):,} texts are null; leave them out or fill them in")
+        if len(column) > _MOST_TEXTS:
+            raise DataError(f"a table holds at most {_MOST_TEXTS:,} texts, got {len(column):,}; make several")
+        data, bounds = _bytes(column)
+        offsets, data = bounds - bounds[0], data[bounds[0] : bounds[-1]].copy()
+        slots = np.full(_places(len(column)), FREE, dtype=np.int32)
+        _fill(offsets, data, slots, np.empty(len(column), dtype=np.uint64))
+        return cls(offsets, data, slots)
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> StringTable:
+        """The table that :meth:`arrays` took apart; nothing is copied."""
+        for name, dtype in _DTYPES.items():
+            if name not in arrays or arrays[name].dtype != dtype or arrays[name].ndim != 1:
+                got = f"{arrays[name].dtype} of {arrays[name].ndim} dimensions" if name in arrays else "none"
+                raise DataError(f"a table of texts needs an array {name!r} of {np.dtype(dtype)}, got {got}")
+        table = cls(arrays["offsets"], arrays["data"], arrays["slots"])
+        if not len(table.offsets) or len(table.slots) != _places(len(table)):
+            raise DataError(
+                f"{len(table.offsets):,} offsets and {len(table.slots):,} slots are no table of texts; build it again"
+            )
+        return table
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """The arrays that the table is made of, by name."""
+        return {"offsets": self.offsets, "data": self.data, "slots": self.slots}
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, number: int) -> str:
+        if not 0 <= number < len(self):
+            raise IndexError(f"there are {len(self):,} texts, and none has the number {number}")
+        return self.data[self.offsets[number] : self.offsets[number + 1]].tobytes().decode()
+
+    @property
+    def size_bytes(self) -> int:
+        return self.offsets.nbytes + self.data.nbytes + self.slots.nbytes
+
+    def find(self, text: str) -> int:
+        """The number of a text, or -1. Cost: about 1 µs."""
+        try:
+            raw = text.encode()
+        except UnicodeEncodeError:  # half of a surrogate pair: no text has it
+            return -1
+        return int(_find(raw, self.offsets, self.data, self.slots))
+
+    def find_many(self, texts: pa.Array | pa.ChunkedArray) -> IntArray:
+        """The number of each text, int64; -1 for one that is absent or null."""
+        column = _column(texts)
+        data, bounds = _bytes(column)
+        numbers = np.empty(len(column), dtype=np.int64)
+        _find_many(data, bounds, self.offsets, self.data, self.slots, numbers)
+        if column.null_count:
+            numbers[column.is_null().to_numpy(zero_copy_only=False)] = -1
+        return numbers
+
+    def texts(self) -> pa.LargeStringArray:
+        """All texts in order of their numbers; an Arrow array over the same memory."""
+        buffers = [None, pa.py_buffer(self.offsets), pa.py_buffer(self.data)]
+        return pa.Array.from_buffers(pa.large_string(), len(self), buffers)
+
+
+def _places(texts: int) -> int:
+    """The smallest power of two that so many texts fill to two thirds at most."""
+    return 1 << max(0, (3 * texts + 1) // 2 - 1).bit_length()
+
+
+def _column(texts: pa.Array | pa.ChunkedArray) -> pa.LargeStringArray:
+    if not isinstance(texts, pa.Array | pa.ChunkedArray):
+        raise DataError(f"a column of text is needed, got {type(texts).__name__}; make it a pyarrow array")
+    kind = texts.type.value_type if pa.types.is_dictionary(texts.type) else texts.type
+    checks = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view, pa.types.is_null)
+    if not any(check(kind) for check in checks):
+        raise DataError(f"a column of text is needed, got {texts.type}; cast it to text first")
+    column = texts.cast(pa.large_string())
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def _bytes(column: pa.LargeStringArray) -> tuple[ByteArray, IntArray]:
+    """The bytes of a column, and int64[rows + 1] bounds of its rows in them."""
+    _, offset_buffer, data_buffer = column.buffers()
+    data = np.frombuffer(data_buffer or b"", dtype=np.uint8)
+    if not len(column):
+        return data, np.zeros(1, dtype=np.int64)
+    return data, np.frombuffer(offset_buffer, dtype=np.int64)[column.offset : column.offset + len(column) + 1]
+
+
+@numba.njit(cache=True, nogil=True)
+def _is_text(raw, start, end, offsets, data, number):
+    """Whether the bytes start … end of ``raw`` are that text."""
+    at = offsets[number]
+    if offsets[number + 1] - at != end - start:
+        return False
+    for j in range(end - start):  # noqa: SIM110  (compiled)
+        if raw[start + j] != data[at + j]:
+            return False
+    return True
+
+
+@numba.njit(cache=True, nogil=True)
+def _fill(offsets, data, slots, hashes):
+    """File all texts in free slots, a later one in the place of its equal; ``hashes`` uint64[texts] is scratch."""
+    mask = np.uint64(len(slots) - 1)
+    for number in range(len(hashes)):
+        value = hashes[number] = fnv1a(data, offsets[number], offsets[number + 1])
+        slot = (value ^ (value >> np.uint64(32))) & mask
+        while slots[slot] != FREE:
+            other = slots[slot]
+            if hashes[other] == value and _is_text(data, offsets[number], offsets[number + 1], offsets, data, other):
+                break
+            slot = (slot + np.uint64(1)) & mask
+        slots[slot] = number
+
+
+@numba.njit(cache=True, nogil=True)
+def _look_up(raw, start, end, offsets, data, slots):
+    """The number of the text in the bytes start … end of ``raw``, or -1."""
+    mask = np.uint64(len(slots) - 1)
+    value = fnv1a(raw, start, end)
+    slot = (value ^ (value >> np.uint64(32))) & mask
+    while slots[slot] != FREE and not _is_text(raw, start, end, offsets, data, slots[slot]):
+        slot = (slot + np.uint64(1)) & mask
+    return slots[slot]
+
+
+@numba.njit(cache=True, nogil=True)
+def _find(raw, offsets, data, slots):
+    """The same for all of ``raw``, here Python's bytes: numba takes them faster than an array."""
+    return _look_up(raw, 0, len(raw), offsets, data, slots)
+
+
+@numba.njit(cache=True, nogil=True)
+def _find_many(raw, bounds, offsets, data, slots, numbers):
+    """Fill ``numbers`` int64[rows] with those of the texts raw[bounds[r] : bounds[r + 1]]."""
+    for row in range(len(numbers)):
+        numbers[row] = _look_up(raw, bounds[row], bounds[row + 1], offsets, data, slots)

@@ -1,0 +1,209 @@
+"""Who asked for a query? Subscriptions by number, side by side in order of their query, or chained.
+
+As with entries, what was asked for a long time lies side by side and never changes (:class:`Subscribers`), and what was
+asked just now is chained (:class:`ChainedSubscribers`). Either way a removal only writes down when it happened
+(``died``), and readers who came before go on seeing the subscription.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidings.index.growing import Growing, read_only
+from tidings.index.strings import StringTable
+from tidings.model import Subscription
+from tidings.tables.columns import instant_key
+from tidings.terms.vocabulary import IdArray, IntArray
+
+FOREVER_BEFORE, FOREVER_AFTER = -(2**63) + 1, 2**63 - 1
+COLUMNS = ("id", "subscriber", "tag", "query", "query_version", "since", "until")
+"""Of a table of subscriptions as the index takes and gives it; instants as keys, never null."""
+
+
+class Record(NamedTuple):
+    """A row of such a table."""
+
+    id: str
+    subscriber: str
+    tag: str
+    query: str
+    query_version: int
+    since: int
+    until: int
+
+    @classmethod
+    def of(cls, subscription: Subscription, text: str) -> Record:
+        since = FOREVER_BEFORE if subscription.since is None else instant_key(subscription.since)
+        until = FOREVER_AFTER if subscription.until is None else instant_key(subscription.until)
+        return cls(subscription.id, subscription.subscriber, subscription.tag, text, subscription.version, since, until)
+
+
+TEXT = pa.large_string()
+NO_NUMBERS: IdArray = read_only(np.zeros(0, dtype=np.int32))
+NO_KEYS: IntArray = read_only(np.zeros(0, dtype=np.int64))
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Subscriptions as :func:`tidings.index.kernels.fan_out` takes them: side by side, or chained by ``link``."""
+
+    starts: IdArray
+    link: IdArray
+    limit: int
+    died: npt.NDArray[np.int32]
+    since: IntArray
+    until: IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class Subscribers:
+    """Those of query q are ``starts[q] … starts[q + 1]``, int32. ``since`` and ``until`` are empty without limits.
+
+    ``died`` int32[subscriptions] alone changes: 0 for the living, else the moment (a count of changes) of the removal.
+    """
+
+    starts: IdArray
+    ids: StringTable
+    subscribers: pa.LargeStringArray
+    tags: pa.LargeStringArray
+    queries: pa.LargeStringArray
+    versions: IntArray
+    since: IntArray
+    until: IntArray
+    died: npt.NDArray[np.int32] = field(repr=False)
+
+    @classmethod
+    def of(cls, table: pa.Table, queries: IntArray, query_count: int) -> Subscribers:
+        """The rows of a table with COLUMNS, each asking for the query of that number; ids are distinct."""
+        order = np.argsort(queries, kind="stable")
+        counts = np.bincount(queries, minlength=query_count)
+        ordered = table.take(pa.array(order)) if np.any(np.diff(order) < 0) else table
+        since, until = (ordered[name].to_numpy() for name in ("since", "until"))
+        limited = bool(np.any(since != FOREVER_BEFORE) or np.any(until != FOREVER_AFTER))
+        return cls(
+            starts=read_only(np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)),
+            ids=StringTable.of(ordered["id"]),
+            subscribers=_compact(ordered["subscriber"]),
+            tags=_compact(ordered["tag"]),
+            queries=_one_array(ordered["query"]),
+            versions=read_only(_constant_or_all(ordered["query_version"].to_numpy())),
+            since=read_only(since) if limited else NO_KEYS,
+            until=read_only(until) if limited else NO_KEYS,
+            died=np.zeros(table.num_rows, dtype=np.int32),
+        )
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def asked(self) -> Asked:
+        return Asked(self.starts, NO_NUMBERS, len(self), read_only(self.died), self.since, self.until)
+
+    def find(self, name: str) -> int:
+        """The number of the living subscription of that id, or -1."""
+        number = self.ids.find(name)
+        return -1 if number >= 0 and self.died[number] else number
+
+    def columns(self, numbers: IdArray) -> pa.Table:
+        """Some of them, with all COLUMNS."""
+        since, until = (
+            np.full(len(numbers), filler) if not len(keys) else keys[numbers]
+            for keys, filler in ((self.since, FOREVER_BEFORE), (self.until, FOREVER_AFTER))
+        )
+        *texts, versions = self.delivered(pa.array(numbers))
+        columns = [*texts, self.queries.take(pa.array(numbers)), versions, pa.array(since), pa.array(until)]
+        return pa.table(columns, names=COLUMNS)
+
+    def delivered(self, at: pa.Array) -> list[pa.Array]:
+        """Id, subscriber, tag and query version of some of them."""
+        versions = self.versions if len(self.versions) == 1 else self.versions[at.to_numpy()]
+        texts = (self.subscribers, self.tags)
+        return [
+            self.ids.texts().take(at),
+            *(pa.repeat(column[0], len(at)) if len(column) == 1 else column.take(at) for column in texts),
+            pa.array(np.broadcast_to(versions, len(at))),
+        ]
+
+    @property
+    def size_bytes(self) -> int:
+        """Without the ids and texts themselves, but with the table that finds an id."""
+        arrays = (self.starts, self.versions, self.since, self.until, self.died, self.ids.slots)
+        return sum(array.nbytes for array in arrays)
+
+
+def _constant_or_all(values: IntArray) -> IntArray:
+    return values[:1] if len(values) and np.all(values == values[0]) else values
+
+
+def _one_array(column: pa.ChunkedArray | pa.Array) -> pa.LargeStringArray:
+    column = column.cast(TEXT)
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def _compact(column: pa.ChunkedArray) -> pa.LargeStringArray:
+    """One element where all are equal."""
+    array = _one_array(column)
+    return array[:1] if len(array) > 1 and pc.all(pc.equal(array, array[0])).as_py() else array
+
+
+class ChainedSubscribers:
+    """Subscriptions that are added one at a time; one thread writes. :meth:`asked`: what a reader sees from now on."""
+
+    def __init__(self) -> None:
+        self._starts, self._link = Growing(np.int32, filler=-1), Growing(np.int32, filler=-1)
+        self._died = Growing(np.int32)
+        self._since, self._until = Growing(np.int64), Growing(np.int64)
+        self._limited = False
+        self._barrier = threading.Lock()
+        self._numbers: dict[str, int] = {}
+        self._queries: list[int] = []
+        self.records: list[Record] = []
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def add(self, record: Record, query: int) -> None:
+        number = len(self.records)
+        self._starts.reach(query + 1)
+        self._link.append(self._starts.array[query])
+        self._died.append(0)
+        self._since.append(record.since)
+        self._until.append(record.until)
+        self._limited |= record.since != FOREVER_BEFORE or record.until != FOREVER_AFTER
+        self._queries.append(query)
+        self.records.append(record)
+        self._numbers[record.id] = number
+        with self._barrier:  # as with entries: what is found in a chain is there
+            pass
+        self._starts.array[query] = number
+
+    def asked(self) -> Asked:
+        since, until = (self._since.view, self._until.view) if self._limited else (NO_KEYS, NO_KEYS)
+        return Asked(self._starts.view, self._link.view, len(self), self._died.view, since, until)
+
+    def find(self, name: str) -> int:
+        """The number of the living subscription of that id, or -1."""
+        return self._numbers.get(name, -1)
+
+    def living_ids(self) -> list[str]:
+        return list(self._numbers)
+
+    def bury(self, name: str, moment: int) -> None:
+        self._died.array[self._numbers.pop(name)] = moment
+
+    def living(self) -> tuple[pa.Table, IntArray]:
+        """The living with all COLUMNS, and the query that each asks for."""
+        alive = np.flatnonzero(self._died.filled == 0)
+        return table_of([self.records[number] for number in alive.tolist()]), np.array(self._queries, np.int64)[alive]
+
+
+def table_of(records: list[Record]) -> pa.Table:
+    columns = list(zip(*records, strict=True)) or [()] * len(COLUMNS)
+    kinds = [TEXT] * 4 + [pa.int64()] * 3
+    return pa.table([pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)], names=COLUMNS)
