@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.index.strategies import NOW, subscriptions, tables
 from tidings.index import BruteForce
 from tidings.language import evaluate, parse
-from tidings.model import Publication, Query, Subscription
+from tidings.model import And, Not, Or, Publication, Query, QueryError, Subscription, Word
 from tidings.tables import publications
 from tidings.terms import ENGLISH
 from tidings.workloads import Posts, Stocks, q1, stock_subscriptions, tweet_based
@@ -60,6 +60,37 @@ def test_each_part_of_generated_queries_is_found_wherever_the_reference_finds_it
     oracle.add(single)
     found = oracle.match(table).pairs()
     assert found == by_pairs(single, table) and len(found) > len(single)
+
+
+def test_a_place_on_the_border_of_a_box_is_inside() -> None:
+    places = [(1.0, 2.0), (3.0, 2.0), (2.0, 1.0), (2.0, 3.0), (0.9, 2.0), (3.1, 2.0), (2.0, 0.9), (2.0, 3.1), None]
+    columns = {name: [None if p is None else p[at] for p in places] for at, name in enumerate(("lon", "lat"))}
+    table = pa.table({"id": [str(number) for number in range(len(places))], **columns})
+    oracle = BruteForce()
+    oracle.add([Subscription("s", parse("bounding_box:[1 1 3 3]"))])
+    assert oracle.match(table).rows.tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        Or((Word("fire"), Not(Word("the")))),
+        And((Word("fire"), Or((Word("the"), Word("of"))))),
+        And((Word("the"), Not(And((Word("of"), Word("smoke")))))),
+    ],
+)
+def test_stop_words_are_left_out_of_the_tree_as_the_reference_does(query: Query) -> None:
+    table = pa.table({"id": ["a", "b", "c"], "text": ["the fire", "smoke of fire", "the smoke"]})
+    oracle = BruteForce()
+    oracle.add([Subscription("s", query)])
+    assert oracle.match(table).pairs() == by_pairs([Subscription("s", query)], table)
+
+
+def test_a_query_of_nothing_but_stop_words_is_refused() -> None:
+    oracle = BruteForce()
+    oracle.add([Subscription("s", Not(Word("the")))])
+    with pytest.raises(QueryError, match="nothing is left"):
+        oracle.match(pa.table({"id": ["a"], "text": ["the fire"]}))
 
 
 def parts_of(query: Query) -> list[Query]:

@@ -15,11 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from tidings.index.growing import Growing, read_only
+from tidings.index.predicates import Predicates
 from tidings.terms.vocabulary import IdArray, IntArray
 
 NO_TEST = -1
 _NOTHING = read_only(np.zeros(0, dtype=np.int32))
-_NO_BOXES = read_only(np.zeros((0, 4), dtype=np.int32))
+_NO_BOXES = read_only(np.zeros((4, 0), dtype=np.int32))
 
 Boxes = npt.NDArray[np.int32]
 
@@ -37,8 +38,8 @@ class Entry(NamedTuple):
 class Entries:
     """A table of entries, as :func:`tidings.index.kernels.match_rows` takes it; all arrays are int32.
 
-    ``link`` is empty where the entries lie side by side; ``tests`` where none has a test; ``boxes`` int32[entries, 4]
-    is there for those side by side that have one.
+    ``link`` is empty where the entries lie side by side; ``tests`` where none has a test; ``boxes`` int32[4, entries]
+    and ``runs`` are there for those side by side that all have one.
     """
 
     starts: IdArray
@@ -47,6 +48,7 @@ class Entries:
     firsts: IdArray
     tests: IdArray
     boxes: Boxes
+    runs: IdArray
     stream_offsets: IdArray
     stream: IdArray
     queries: IdArray
@@ -148,31 +150,56 @@ def joined(parts: Sequence[Loose]) -> Loose:
     return Loose(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Loose)))
 
 
-def side_by_side(entries: Loose, keys: npt.NDArray[np.int64]) -> tuple[Entries, Entries]:
-    """Two tables in order of guards: of the entries without a test, and of those with one.
+def side_by_side(entries: Loose, predicates: Predicates) -> tuple[Entries, Entries]:
+    """Two tables in order of guards: the second of entries that have a test, the first of all others.
 
-    ``keys`` are those of the predicates. Under a guard, entries that ask for nothing else come first.
+    Under a guard, those that compare the same slots are neighbours, and those that ask for nothing else come first.
+    All entries of one query are in one table, which sees to it that the query matches a row once.
     """
-    without = entries.tests == NO_TEST
-    return tuple(_table(entries.taken(np.flatnonzero(mask)), keys) for mask in (without, ~without))  # type: ignore[return-value]
+    to_second = entries.tests != NO_TEST
+    shared = np.flatnonzero(entries.queries < 0)
+    mixed = np.unique(entries.queries[shared[~to_second[shared]]])
+    to_second[shared] &= ~np.isin(entries.queries[shared], mixed)
+    without, tested = (entries.taken(np.flatnonzero(mask)) for mask in (~to_second, to_second))
+    asks_more = (tested.firsts != 0) | (tested.lengths > 0) | (tested.queries < 0)
+    slots = predicates.slots.filled[tested.tests]
+    order = np.lexsort((asks_more, slots[:, 1], slots[:, 0], tested.guards))
+    tested, slots, asks_more = tested.taken(order), slots[order], asks_more[order]
+    alike = np.column_stack([tested.guards, slots, asks_more])
+    boxes = (predicates.keys.filled[tested.tests] >> 32).astype(np.int32)
+    without = without.taken(np.argsort(without.guards, kind="stable"))
+    tests = without.tests if np.any(without.tests != NO_TEST) else _NOTHING
+    plain = _table(without, tests, _NO_BOXES, _NOTHING)
+    return plain, _table(tested, tested.tests, boxes.T, _run_lengths(alike) * np.where(asks_more, -1, 1))
 
 
-def _table(entries: Loose, keys: npt.NDArray[np.int64]) -> Entries:
-    asks_more = (entries.firsts != 0) | (entries.lengths > 0) | (entries.queries < 0)
-    ordered = entries.taken(np.lexsort((asks_more, entries.guards)))
-    counts = np.bincount(ordered.guards) if len(ordered) else np.zeros(0, dtype=np.int64)
-    tests = ordered.tests if len(ordered) and ordered.tests[0] != NO_TEST else ordered.tests[:0]
+def _table(entries: Loose, tests: IdArray, boxes: Boxes, run_lengths: IntArray) -> Entries:
+    counts = np.bincount(entries.guards) if len(entries) else np.zeros(0, dtype=np.int64)
     return Entries(
         starts=_ends(counts),
         link=_NOTHING,
-        limit=len(ordered),
-        firsts=read_only(ordered.firsts),
+        limit=len(entries),
+        firsts=read_only(entries.firsts),
         tests=read_only(tests),
-        boxes=read_only((keys[tests] >> 32).astype(np.int32).reshape(-1, 4)),
-        stream_offsets=_ends(ordered.lengths),
-        stream=read_only(ordered.stream),
-        queries=read_only(ordered.queries),
+        boxes=read_only(boxes),
+        runs=read_only(run_lengths.astype(np.int32)),
+        stream_offsets=_ends(entries.lengths),
+        stream=read_only(entries.stream),
+        queries=read_only(entries.queries),
     )
+
+
+def _run_lengths(rows: npt.NDArray[np.int64]) -> IntArray:
+    """How many rows from each one on are equal to it.
+
+    >>> _run_lengths(np.array([[7], [7], [7], [8]])).tolist()
+    [3, 2, 1, 1]
+    """
+    begins = np.ones(len(rows), dtype=np.bool_)
+    begins[1:] = (rows[1:] != rows[:-1]).any(axis=1)
+    ends = np.append(np.flatnonzero(begins)[1:], len(rows))
+    lengths: IntArray = ends[np.cumsum(begins) - 1] - np.arange(len(rows))
+    return lengths
 
 
 def _ends(counts: IntArray) -> IdArray:
@@ -230,6 +257,7 @@ class Chained:
             self._firsts.view,
             tests,
             _NO_BOXES,
+            _NOTHING,
             self._stream_offsets.view,
             self._stream.view,
             self._queries.view,

@@ -16,16 +16,15 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from tidings.index import kernels
 from tidings.index.bulk import file_plain
 from tidings.index.dictionary import Dictionary
-from tidings.index.entries import Entry, joined, loose
+from tidings.index.entries import Entries, Entry, joined, loose
 from tidings.index.filing import Filer
 from tidings.index.matcher import Clock, Counters, Matches
 from tidings.index.predicates import Arrays, Predicates
@@ -179,7 +178,7 @@ class GuardIndex:
         if last.num_rows < table.num_rows:
             table = table.take(last["row_max"].sort())
         with self._change() as moment:
-            segment = compiled(tidied(self._source(table)), self._predicates.keys.filled)
+            segment = compiled(tidied(self._source(table)), self._predicates)
             for part in self._segments:
                 self._bury_numbers(part, part.subscribers.ids.find_many(table["id"]), moment)
             for name in self._recent.subscribers.living_ids():
@@ -311,7 +310,7 @@ class GuardIndex:
     def _freeze(self) -> None:
         """Make a segment of what is recent."""
         if len(self._recent):
-            segment = compiled(tidied(self._recent.source()), self._predicates.keys.filled)
+            segment = compiled(tidied(self._recent.source()), self._predicates)
             self._segments = (*self._segments, segment)
             self._recent = Recent()
             self._state = self._seen(self._state.moment)
@@ -378,18 +377,26 @@ def _blocks(state: State, batch: Batch, scratch: Scratch, counters: IntArray) ->
         for table in (table for table in part.tables if len(table)):
             row = 0
             while row < len(batch.terms):
-                stop = kernels.match_rows(
-                    row, batch.terms.ids, batch.terms.offsets, batch.numbers, batch.lon, batch.lat,
-                    batch.tokens.offsets, batch.tokens.ids, table.starts, table.link, table.limit, table.firsts,
-                    table.tests, table.boxes, table.stream_offsets, table.stream, table.queries, *state.predicates,
-                    stamps, query_stamps, scratch.mark, scratch.out, row_ends, counters,
-                )  # fmt: skip
-                scratch.mark += len(batch.terms)
+                marks = stamps, query_stamps, scratch.mark, scratch.out, row_ends, counters
+                stop = _matched(state, batch, table, row, marks)
                 if stop > row:
                     yield Block(part, row, stop, row_ends, scratch.out[: row_ends[stop - 1]])
                 else:
                     scratch.out = np.empty(2 * len(scratch.out), dtype=np.int32)
                 row = stop
+            scratch.mark += len(batch.terms)
+
+
+def _matched(state: State, batch: Batch, table: Entries, row: int, marks: tuple[Any, ...]) -> int:
+    """One call of a kernel: the first row that was not matched."""
+    publications = batch.terms.ids, batch.terms.offsets, batch.numbers, batch.lon, batch.lat
+    tokens = batch.tokens.offsets, batch.tokens.ids
+    rest = table.stream_offsets, table.stream, table.queries, *state.predicates, *marks
+    if len(table.runs):
+        boxes = table.starts, table.runs, table.firsts, table.tests, table.boxes
+        return int(kernels.match_boxes(row, *publications, *tokens, *boxes, *rest))
+    entries = table.starts, table.link, table.limit, table.firsts, table.tests
+    return int(kernels.match_rows(row, *publications, *tokens, *entries, *rest))
 
 
 def _fanned_out(block: Block, instants: IntArray, moment: int) -> Deliveries:
@@ -446,8 +453,7 @@ def _renumbered(sources: list[Source], terms: Dictionary, predicates: Predicates
     new_terms.load(terms.saved(term_of), int(used.sum()))
     part["sequence_words"] = term_of[part["sequence_words"]]
     new_predicates.extend(part)
-    keys: npt.NDArray[np.int64] = new_predicates.keys.filled
     renumbered = [
         Source(source.entries.renumbered(term_of, predicate_of), source.table, source.queries) for source in sources
     ]
-    return Segments(new_terms, new_predicates, tuple(compiled(source, keys) for source in renumbered))
+    return Segments(new_terms, new_predicates, tuple(compiled(source, new_predicates) for source in renumbered))

@@ -7,10 +7,10 @@ yes, or no if ``u & 2``. Terms come first in a stream.
 
 Entries of a guard lie side by side, or in a chain (``link``) where they are still added to. A test of entries side by
 side is also there as four int32, the upper halves of its keys (``boxes``): they decide all but the numbers whose upper
-half is that of a bound, and reading them in order costs no time.
+half is that of a bound, and the processor compares several at once.
 """
 
-# ruff: noqa: PLR1714, SIM102, PLR0912, PLR0913, PLR0915, PLR0917  (kernels take arrays, not objects, and calls cost)
+# ruff: noqa: PLR1714, PLR0912, PLR0913, PLR0915, PLR0917  (kernels take arrays, not objects, and calls cost)
 # numba takes no annotations: shapes and types are in the docstrings.
 # mypy: disallow_untyped_defs=False
 # mypy: disallow_untyped_calls=False
@@ -27,6 +27,7 @@ ALWAYS = 0
 """The term that every publication has: what an entry without further terms asks for first."""
 
 _EARTH_RADIUS_M = 6_371_008.8
+_MANY = 1024
 
 
 @numba.njit(cache=True, nogil=True)
@@ -96,18 +97,59 @@ def _holds(p, row, kinds, slots, keys, circles, sequence_words, sequence_offsets
 
 
 @numba.njit(cache=True, nogil=True)
+def _stream_holds(s, stop, own, row, stream, stamps, kinds, slots, keys, circles, sequence_words, sequence_offsets,
+                  numbers, lon, lat, token_offsets, tokens):  # fmt: skip
+    """Whether all that stands in a stream from s to stop holds of a row."""
+    while s < stop and stream[s] >= 0:
+        if stamps[stream[s]] != own:
+            return False
+        s += 1
+    while s < stop:
+        u = -stream[s] - 1
+        if u & 1 == 0:
+            holds = stamps[u >> 1] != own
+        else:
+            holds = _holds(
+                u >> 2, row, kinds, slots, keys, circles, sequence_words, sequence_offsets, numbers, lon, lat,
+                token_offsets, tokens,
+            ) != ((u & 2) != 0)  # fmt: skip
+        if not holds:
+            return False
+        s += 1
+    return True
+
+
+@numba.njit(cache=True, nogil=True)
+def _stamp(row, own, terms, term_offsets, stamps):
+    """Mark the terms of a row."""
+    for k in range(term_offsets[row], term_offsets[row + 1]):
+        if terms[k] >= 0:
+            stamps[terms[k]] = own
+    stamps[ALWAYS] = own
+
+
+@numba.njit(cache=True, nogil=True)
+def _undone(row, queries, query_stamps):
+    """A row that will be matched again: what it found so far was not found."""
+    for q in queries:
+        query_stamps[q] = -1
+    return row
+
+
+@numba.njit(cache=True, nogil=True)
 def match_rows(first_row, terms, term_offsets, numbers, lon, lat, token_offsets, tokens, starts, link, limit, firsts,
-               tests, boxes, stream_offsets, stream, entry_queries, kinds, slots, keys, circles, sequence_words,
+               tests, stream_offsets, stream, entry_queries, kinds, slots, keys, circles, sequence_words,
                sequence_offsets, stamps, query_stamps, mark, out, row_ends, counters):  # fmt: skip
     """Match rows against one table of entries; stops before a row whose matches do not fit into ``out``.
 
     ``terms`` int32 with ``term_offsets`` int64[rows + 1]: the terms of each row, -1 for one nobody asks for.
     ``numbers`` int64[rows, slots]. Side by side (``link`` empty) the entries of term t are starts[t] … starts[t + 1];
     in a chain starts[t], then link[e], until -1, and those from ``limit`` on are newer than the reader and not there.
-    entry_queries[e] is the query q of an entry, or -q - 1 where q has other entries that may match the same row.
-    ``stamps`` int64[terms] and ``query_stamps`` int64[queries] are scratch without marks above ``mark``; row r uses
-    mark + r + 1. Matched queries go to ``out``; those of row r end at row_ends[r]. ``counters`` int64[3] adds up
-    candidates, verified and matches. Returns the first row that was not matched.
+    ``tests`` is empty where no entry has one. entry_queries[e] is the query q of an entry, or -q - 1 where q has other
+    entries in this table that may match the same row. ``stamps`` int64[terms] and ``query_stamps`` int64[queries] are
+    scratch: row r uses the mark ``mark`` + r + 1, which means nothing else. Matched queries go to ``out``; those of row
+    r end at row_ends[r]. ``counters`` int64[3] adds up candidates, verified and matches. Returns the first row that was
+    not matched.
     """
     chained = len(link) > 0
     known = len(starts) if chained else len(starts) - 1
@@ -116,10 +158,7 @@ def match_rows(first_row, terms, term_offsets, numbers, lon, lat, token_offsets,
     for row in range(first_row, rows):
         own = mark + row + 1
         candidates = verified = 0
-        for k in range(term_offsets[row], term_offsets[row + 1]):
-            if terms[k] >= 0:
-                stamps[terms[k]] = own
-        stamps[ALWAYS] = own
+        _stamp(row, own, terms, term_offsets, stamps)
         before = found
         for k in range(term_offsets[row], term_offsets[row + 1]):
             t = terms[k]
@@ -136,34 +175,12 @@ def match_rows(first_row, terms, term_offsets, numbers, lon, lat, token_offsets,
                 if stamps[firsts[at]] != own:
                     continue
                 verified += 1
-                if len(tests) and tests[at] >= 0:
-                    p = tests[at]
-                    if chained:
-                        if not _in_box(p, row, slots, keys, numbers):
-                            continue
-                    else:
-                        a, b = numbers[row, slots[p, 0]] >> 32, numbers[row, slots[p, 1]] >> 32
-                        if a < boxes[at, 0] or a > boxes[at, 1] or b < boxes[at, 2] or b > boxes[at, 3]:
-                            continue
-                        if a == boxes[at, 0] or a == boxes[at, 1] or b == boxes[at, 2] or b == boxes[at, 3]:
-                            if not _in_box(p, row, slots, keys, numbers):
-                                continue
-                s, stop = stream_offsets[at], stream_offsets[at + 1]
-                while s < stop and stream[s] >= 0 and stamps[stream[s]] == own:
-                    s += 1
-                while s < stop and stream[s] < 0:
-                    u = -stream[s] - 1
-                    if u & 1 == 0:
-                        holds = stamps[u >> 1] != own
-                    else:
-                        holds = _holds(
-                            u >> 2, row, kinds, slots, keys, circles, sequence_words, sequence_offsets, numbers, lon,
-                            lat, token_offsets, tokens,
-                        ) != ((u & 2) != 0)  # fmt: skip
-                    if not holds:
-                        break
-                    s += 1
-                if s < stop:
+                if len(tests) and tests[at] >= 0 and not _in_box(tests[at], row, slots, keys, numbers):
+                    continue
+                if stream_offsets[at] < stream_offsets[at + 1] and not _stream_holds(
+                    stream_offsets[at], stream_offsets[at + 1], own, row, stream, stamps, kinds, slots, keys, circles,
+                    sequence_words, sequence_offsets, numbers, lon, lat, token_offsets, tokens,
+                ):  # fmt: skip
                     continue
                 q = entry_queries[at]
                 if q < 0:
@@ -172,9 +189,97 @@ def match_rows(first_row, terms, term_offsets, numbers, lon, lat, token_offsets,
                         continue
                     query_stamps[q] = own
                 if found == len(out):
-                    return row
+                    query_stamps[q] = -1
+                    return _undone(row, out[before:found], query_stamps)
                 out[found] = q
                 found += 1
+        row_ends[row] = found
+        counters[0] += candidates
+        counters[1] += verified
+        counters[2] += found - before
+    return rows
+
+
+@numba.njit(cache=True, nogil=True)
+def _compare(a, b, west, east, south, north, flags):
+    """For each box 0 if the numbers are outside, 2 if inside, 1 if only their lower halves tell; returns how many 1."""
+    edges = 0
+    for i in range(len(flags)):
+        held = (west[i] <= a) & (a <= east[i]) & (south[i] <= b) & (b <= north[i])
+        inside = (west[i] < a) & (a < east[i]) & (south[i] < b) & (b < north[i])
+        flags[i] = np.uint8(held) + np.uint8(inside)
+        edges += held ^ inside
+    return edges
+
+
+@numba.njit(cache=True, nogil=True)
+def match_boxes(first_row, terms, term_offsets, numbers, lon, lat, token_offsets, tokens, starts, runs, firsts, tests,
+                boxes, stream_offsets, stream, entry_queries, kinds, slots, keys, circles, sequence_words,
+                sequence_offsets, stamps, query_stamps, mark, out, row_ends, counters):  # fmt: skip
+    """:func:`match_rows` for entries side by side that all have a test, whose boxes are compared many at a time.
+
+    ``boxes`` int32[4, entries]. The entries from e to e + |runs[e]| compare the same slots; if runs[e] > 0 they ask for
+    nothing else.
+    """
+    known = len(starts) - 1
+    found = 0
+    rows = len(term_offsets) - 1
+    flags, held = np.empty(_MANY, dtype=np.uint8), np.empty(_MANY, dtype=np.int64)
+    for row in range(first_row, rows):
+        own = mark + row + 1
+        candidates = verified = 0
+        _stamp(row, own, terms, term_offsets, stamps)
+        before = found
+        for k in range(term_offsets[row], term_offsets[row + 1]):
+            t = terms[k]
+            if t < 0 or t >= known:
+                continue
+            e = starts[t]
+            candidates += starts[t + 1] - e
+            while e < starts[t + 1]:
+                only_box = runs[e] > 0
+                count = min(_MANY, abs(runs[e]))
+                if found + count > len(out):
+                    return _undone(row, out[before:found], query_stamps)
+                a = np.int32(numbers[row, slots[tests[e], 0]] >> 32)
+                b = np.int32(numbers[row, slots[tests[e], 1]] >> 32)
+                edges = _compare(
+                    a, b, boxes[0, e : e + count], boxes[1, e : e + count], boxes[2, e : e + count],
+                    boxes[3, e : e + count], flags[:count],
+                )  # fmt: skip
+                if edges > 0:
+                    for i in range(count):
+                        if flags[i] == 1 and not _in_box(tests[e + i], row, slots, keys, numbers):
+                            flags[i] = 0
+                if only_box:
+                    for i in range(count):  # without a branch that nobody can foresee
+                        out[found] = entry_queries[e + i]
+                        found += flags[i] != 0
+                    e += count
+                    continue
+                n = 0
+                for i in range(count):
+                    held[n] = e + i
+                    n += flags[i] != 0
+                verified += n
+                for i in range(n):
+                    at = held[i]
+                    if stamps[firsts[at]] != own:
+                        continue
+                    if stream_offsets[at] < stream_offsets[at + 1] and not _stream_holds(
+                        stream_offsets[at], stream_offsets[at + 1], own, row, stream, stamps, kinds, slots, keys,
+                        circles, sequence_words, sequence_offsets, numbers, lon, lat, token_offsets, tokens,
+                    ):  # fmt: skip
+                        continue
+                    q = entry_queries[at]
+                    if q < 0:
+                        q = -q - 1
+                        if query_stamps[q] == own:
+                            continue
+                        query_stamps[q] = own
+                    out[found] = q
+                    found += 1
+                e += count
         row_ends[row] = found
         counters[0] += candidates
         counters[1] += verified

@@ -10,18 +10,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from tidings.index.distinct import distinct_lists
 from tidings.index.entries import Entries, Loose, joined, loosened, runs, side_by_side
+from tidings.index.predicates import Predicates
 from tidings.index.subscribers import Asked, Subscribers
 from tidings.terms.vocabulary import IdArray, IntArray
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """``tables``: entries without and with a test. Queries are numbered from 0 in each segment."""
+    """``tables``: as side_by_side has them. Queries are numbered from 0 in each segment."""
 
     tables: tuple[Entries, Entries]
     subscribers: Subscribers
@@ -58,10 +58,10 @@ class Source:
         return int(max(_query_of(self.entries.queries).max(initial=-1), self.queries.max(initial=-1))) + 1
 
 
-def compiled(source: Source, keys: npt.NDArray[np.int64]) -> Segment:
-    """The segment of a source; ``keys`` are those of the predicates."""
+def compiled(source: Source, predicates: Predicates) -> Segment:
+    """The segment of a source."""
     count = source.query_count
-    return Segment(side_by_side(source.entries, keys), Subscribers.of(source.table, source.queries, count))
+    return Segment(side_by_side(source.entries, predicates), Subscribers.of(source.table, source.queries, count))
 
 
 def living(segment: Segment) -> Source:
