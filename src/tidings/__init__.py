@@ -6,6 +6,7 @@
 matched: smoke: "smoke"; no drill
 """
 
+from tidings.engine import Engine
 from tidings.language import Explanation, covers, evaluate, explain, parse, to_text
 from tidings.model import (
     Match,
@@ -22,6 +23,7 @@ from tidings.terms import Analyser
 
 __all__ = [
     "Analyser",
+    "Engine",
     "Explanation",
     "Match",
     "Publication",

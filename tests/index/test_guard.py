@@ -8,9 +8,11 @@ from hypothesis import strategies as st
 from tests.index.strategies import NOW, subscriptions, tables
 from tidings.index.brute import BruteForce
 from tidings.index.guard import GuardIndex
+from tidings.index.matcher import Matches
 from tidings.index.subscribers import Record, table_of
 from tidings.language import parse, to_text
-from tidings.model import Subscription
+from tidings.model import Publication, Subscription
+from tidings.tables.rows import publications
 from tidings.terms import ENGLISH, Analyser
 from tidings.workloads import Posts, Stocks, q1, q2, stock_subscriptions, topic_based, tweet_based
 
@@ -39,6 +41,19 @@ def test_the_index_equals_brute_force_while_subscriptions_come_and_go(data: st.D
         found = index.match(table)
         assert found.pairs() == oracle.match(table).pairs()
         assert len(found.ids) == len(found.pairs())
+        assert_all_ways_agree(index, table, found)
+
+
+def assert_all_ways_agree(index: GuardIndex, table: pa.Table, found: Matches) -> None:
+    """One publication at a time, or a table at a time, give what a batch gives."""
+    ids = table["id"].to_pylist()
+    expected = sorted((ids[row], name) for row, name in found.pairs())
+    matched = index.match_table(table)
+    pairs = zip(matched["publication_id"].to_pylist(), matched["subscription_id"].to_pylist(), strict=True)
+    assert sorted(pairs) == expected
+    posts = [post for post in publications(table) if isinstance(post, Publication)]
+    one_by_one = [match for post in posts for match in index.match_one(post)]
+    assert sorted((match.publication_id, match.subscription_id) for match in one_by_one) == expected
 
 
 def as_subscriptions(table: pa.Table) -> list[Subscription]:
@@ -126,3 +141,20 @@ def test_another_analyser_is_followed() -> None:
     exactly.add([Subscription("s", parse("fires"))])
     table = pa.table({"id": ["a", "b"], "text": ["fire", "fires"]})
     assert exactly.match(table).pairs() == {(1, "s")}
+
+
+def test_a_reader_sees_what_was_there_when_it_began() -> None:
+    index = GuardIndex()
+    index.add([Subscription("first", parse("fire")), Subscription("second", parse("fire"))])
+    table = pa.table({"id": ["p"], "text": ["fire smoke"]})
+    before = index._state
+    index.add(Subscription(f"s{i}", parse(f"fire OR smoke w{i}")) for i in range(500))
+    index.remove(["first"])
+    index.add([Subscription("second", parse("rain"))])
+    index.compact()
+    found, _ = index._deliveries(before, table)
+    assert sorted(name for part in found for name in part.part.delivered(part.numbers)[0].to_pylist()) == [
+        "first",
+        "second",
+    ]
+    assert len(index.match(table).ids) == 500

@@ -1,6 +1,6 @@
 import pytest
 
-from tidings.language import Conjunction, Sequence, normal_form, parse
+from tidings.language import Conjunction, Sequence, normal_form, parse, parse_normal
 from tidings.model import Not, Or, Query, QueryError, Word
 from tidings.terms import Analyser
 
@@ -12,6 +12,11 @@ def form(text: str) -> list[tuple[set[str], set[str]]]:
         return {" ".join(atom.words) for atom in atoms if isinstance(atom, Sequence)}
 
     return [(words(c.required), words(c.forbidden)) for c in normal_form(parse(text), ANALYSER)]
+
+
+@pytest.mark.parametrize("text", ["fire", "(fire OR smoke) -drill x:>3", "fire OR (fire smoke)"])
+def test_parsing_gives_the_normal_form_too(text: str) -> None:
+    assert parse_normal(text, analyser=ANALYSER) == (parse(text), normal_form(parse(text), ANALYSER))
 
 
 def test_and_is_multiplied_out_over_or() -> None:

@@ -35,6 +35,7 @@ def test_the_fast_analyser_equals_the_exact_one(texts: list[str]) -> None:
     expected = [EXACT.words(text) for text in texts]
     assert words(SHARED, list(texts)) == expected
     assert words(FastAnalyser(), list(texts)) == expected
+    assert [[SHARED.vocabulary[i] for i in SHARED.analyse_one(text)] for text in texts] == expected
 
 
 @settings(max_examples=300, deadline=None)
@@ -115,7 +116,7 @@ def test_forgetting_changes_nothing_but_memory() -> None:
 def test_chunks_with_the_same_hash_are_told_apart() -> None:
     fast = FastAnalyser()
     assert words(fast, ["fire smoke"]) == [["fire", "smoke"]]
-    fast._table._arena[0] = ord("w")  # the entry that "fire" hashes to now belongs to "wire"
+    fast._table.arena[0] = ord("w")  # the entry that "fire" hashes to now belongs to "wire"
     assert words(fast, ["fire smoke fire", "fire"]) == [["fire", "smoke"], ["fire"]]
 
 

@@ -243,6 +243,8 @@ class Chained:
         self._guards.append(entry.guard)
         self._starts.reach(entry.guard + 1)
         self._has_tests |= entry.test != NO_TEST
+        if self._link.is_full:  # readers of the short arrays must not find what lies beyond them
+            self._starts.renew()
         number = self._link.append(self._starts.array[entry.guard])
         with self._barrier:  # whoever finds the entry in its chain must find all of it: no store passes a lock
             pass

@@ -40,6 +40,16 @@ class Growing:
         """The elements that are there."""
         return self.array[: self.count]
 
+    @property
+    def is_full(self) -> bool:
+        """Whether the next element needs a longer copy."""
+        return self.count == len(self.array)
+
+    def renew(self) -> None:
+        """Go on in a copy: who reads the old one sees no further change."""
+        self.array = self.array.copy()
+        self.view = read_only(self.array)
+
     def append(self, value: float | Sequence[float]) -> int:
         """Add one element at the end; returns its number."""
         self.reach(self.count + 1)

@@ -16,7 +16,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -32,9 +32,10 @@ from tidings.index.reader import Batch, Reader
 from tidings.index.recent import Recent, RecentView
 from tidings.index.sample import Sample
 from tidings.index.segment import Segment, Source, compiled, living, tidied, together
+from tidings.index.store import Filed, Saved, Store, Unsaved, unsaved
 from tidings.index.subscribers import COLUMNS, FOREVER_AFTER, FOREVER_BEFORE, TEXT, Record
-from tidings.language import Conjunction, Sequence, normal_form, parse, to_text
-from tidings.model import Subscription
+from tidings.language import Conjunction, Sequence, normal_form, parse_normal, to_text
+from tidings.model import Match, Publication, Subscription
 from tidings.model.values import utc_now
 from tidings.tables.canonical import INSTANT
 from tidings.tables.columns import ABSENT, column_keys, instant_key
@@ -44,15 +45,22 @@ from tidings.terms.vocabulary import IdArray, IntArray
 
 BATCH_ROWS = 4096
 MAX_RECENT = 1 << 16
-_FIRST_ROOM = 1 << 16
+FEW = 1024
+"""So many at least become a segment of their own at once."""
+
+_FIRST_ROOM = 1 << 20
 
 
-class Segments(NamedTuple):
-    """Terms and predicates, and all that is filed by their numbers."""
-
-    terms: Dictionary
-    predicates: Predicates
-    segments: tuple[Segment, ...]
+MATCHES = pa.schema(
+    [
+        ("publication_id", TEXT),
+        ("subscription_id", TEXT),
+        ("subscriber", TEXT),
+        ("tag", TEXT),
+        ("query_version", pa.int64()),
+    ]
+)
+"""Of a table of matches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +148,8 @@ class GuardIndex:
         self._local = threading.local()
         self._count = 0
         self._segments: tuple[Segment, ...] = ()
-        self._set_filed(Segments(Dictionary(), Predicates(), ()))
+        self._saved = Saved()
+        self._set_filed(Filed(Dictionary(), Predicates(), ()))
         self._state = self._seen(0)
 
     def __len__(self) -> int:
@@ -161,6 +170,11 @@ class GuardIndex:
             for record, form in prepared:
                 self._add(record, _key(form), moment, partial(self._filed, form))
 
+    def add_form(self, record: Record, form: tuple[Conjunction, ...]) -> None:
+        """Add one subscription whose query has that normal form."""
+        with self._change() as moment:
+            self._add(record, _key(form), moment, partial(self._filed, form))
+
     def add_words(self, record: Record, words: list[str]) -> None:
         """Add one subscription that asks for nothing but words, without repetitions: the fast way in for one."""
         with self._change() as moment:
@@ -171,28 +185,68 @@ class GuardIndex:
 
         The rows are subscriptions that were checked before. Plain queries do not pass the parser.
         """
+        self.change(table, [])
+
+    def change(self, table: pa.Table, gone: Iterable[str]) -> None:
+        """Remove the ids in ``gone`` and add the rows of a table, in one step."""
         table = _with_all_columns(table)
         last = (
             pa.table({"id": table["id"], "row": np.arange(table.num_rows)}).group_by("id").aggregate([("row", "max")])
         )
         if last.num_rows < table.num_rows:
             table = table.take(last["row_max"].sort())
+        names = list(gone)
         with self._change() as moment:
-            segment = compiled(tidied(self._source(table)), self._predicates)
-            for part in self._segments:
-                self._bury_numbers(part, part.subscribers.ids.find_many(table["id"]), moment)
-            for name in self._recent.subscribers.living_ids():
-                if segment.subscribers.ids.find(name) >= 0:
-                    self._recent.subscribers.bury(name, moment)
-                    self._count -= 1
-            self._segments = (*self._segments, segment)
-            self._count += len(segment.subscribers)
+            few = self._prepared(table) if table.num_rows < FEW else []
+            segment = None if table.num_rows < FEW else compiled(tidied(self._source(table)), self._predicates)
+            for name in names:
+                self._bury(name, moment)
+            for record, form in few:
+                self._add(record, _key(form), moment, partial(self._filed, form))
+            if segment is not None:
+                self._add_segment(segment, moment)
+
+    def _prepared(self, table: pa.Table) -> list[tuple[Record, tuple[Conjunction, ...]]]:
+        records = [Record(**row) for row in table.to_pylist()]
+        return [(record, parse_normal(record.query, analyser=self._analyser)[1]) for record in records]
+
+    def _add_segment(self, segment: Segment, moment: int) -> None:
+        """Add all of a segment; who had one of its ids dies."""
+        for part in self._segments:
+            self._bury_numbers(part, part.subscribers.ids.find_many(segment.subscribers.ids.texts()), moment)
+        for name in self._recent.subscribers.living_ids():
+            if segment.subscribers.ids.find(name) >= 0:
+                self._recent.subscribers.bury(name, moment)
+                self._count -= 1
+        self._segments = (*self._segments, segment)
+        self._count += len(segment.subscribers)
 
     def remove(self, ids: Iterable[str]) -> None:
         names = list(ids)
         with self._change() as moment:
             for name in names:
                 self._bury(name, moment)
+
+    def record(self, name: str) -> Record | None:
+        """The living subscription of an id."""
+        with self._writing:
+            place = self._find(name)
+            if place is None:
+                return None
+            segment, number = place
+            if segment is None:
+                return self._recent.subscribers.records[number]
+            return Record(**segment.subscribers.columns(np.array([number], dtype=np.int32)).to_pylist()[0])
+
+    def ended(self, key: int) -> list[str]:
+        """The ids of the living whose ``until`` is that instant or earlier."""
+        with self._writing:
+            found = [r.id for r in self._recent.subscribers.records if r.until <= key and self._find(r.id)]
+            for segment in self._segments:
+                own = segment.subscribers
+                if len(own.until):
+                    found += own.ids.texts().filter(pa.array((own.until <= key) & (own.died == 0))).to_pylist()
+            return found
 
     def compact(self) -> None:
         """Make one segment of all, without what is dead or nobody's. Readers go on meanwhile, and so do writers, but
@@ -213,6 +267,45 @@ class GuardIndex:
                 self._state = self._seen(1)
 
     @property
+    def segment_count(self) -> int:
+        return len(self._segments)
+
+    @property
+    def burden(self) -> float:
+        """How much :meth:`compact` would save: entries outside the largest segment, and the dead, by all entries."""
+        with self._writing:
+            sizes = [len(segment.subscribers) for segment in self._segments] + [len(self._recent)]
+            dead = sum(sizes) - self._count
+            return (sum(sizes) - max(sizes) + max(dead, 0)) / max(sum(sizes), 1)
+
+    def unsaved(self) -> Unsaved:
+        """What :meth:`save` has to write: all changes up to now."""
+        with self._writing:
+            self._freeze()
+            return unsaved(Filed(self._terms, self._predicates, self._segments), self._saved)
+
+    def save(self, store: Store, what: Unsaved, version: int) -> None:
+        """Write what was not saved. Nothing may be compacted between the two."""
+        self._saved = store.write(what, self._saved, version)
+
+    @classmethod
+    def opened(
+        cls, store: Store, analyser: Analyser, sample: pa.Table | None, clock: Clock
+    ) -> tuple[GuardIndex, int] | None:
+        """The index of a folder, and its version; None if there is none."""
+        found = store.read()
+        if found is None:
+            return None
+        filed, saved, version = found
+        index = cls(analyser, sample, clock)
+        index._set_filed(filed)
+        index._saved = saved
+        living = [int(np.count_nonzero(segment.subscribers.died == 0)) for segment in filed.segments]
+        index._count = sum(living)
+        index._state = index._seen(1)
+        return index, version
+
+    @property
     def size_bytes(self) -> int:
         """Of the arrays that matching reads: not the ids and texts, nor the tables that find words."""
         with self._writing:
@@ -230,12 +323,13 @@ class GuardIndex:
             if len(self._recent) > MAX_RECENT:
                 self._freeze()
 
-    def _set_filed(self, filed: Segments) -> None:
+    def _set_filed(self, filed: Filed) -> None:
         self._terms: Dictionary = filed.terms
         self._predicates: Predicates = filed.predicates
         self._segments = filed.segments
         self._filer = Filer(self._terms, self._predicates, self._sample)
         self._recent: Recent = Recent()
+        self._saved = Saved()
 
     def _seen(self, moment: int) -> State:
         """All that was done, as a reader sees it."""
@@ -267,7 +361,7 @@ class GuardIndex:
         marked: list[int] = []
         known = 0
         for row, text in zip(others.tolist(), table["query"].take(pa.array(others)).to_pylist(), strict=True):
-            form = normal_form(parse(text, analyser=self._analyser), self._analyser)
+            form = parse_normal(text, analyser=self._analyser)[1]
             number = numbers.setdefault(_key(form), len(plain.entries) + len(numbers))
             if len(numbers) > known:
                 known = len(numbers)
@@ -330,6 +424,39 @@ class GuardIndex:
             rows.append(good[own[order]] + start)
             ids += [names[i] for i in order]
         return Matches(np.concatenate(rows), ids, counters)
+
+    def match_one(self, publication: Publication) -> list[Match]:
+        """The matches of one publication: the fast way for one."""
+        state = self._state
+        scratch = self._scratch(state)
+        batch = scratch.reader.read_one(publication, state.has_sequences)
+        instants = np.array([instant_key(publication.ts or self._clock())])
+        found = []
+        for block in _blocks(state, batch, scratch, np.zeros(3, dtype=np.int64)):
+            if len(block.queries):
+                fanned = _fanned_out(block, instants, state.moment)
+                found += fanned.part.matches(publication.id, fanned.numbers)
+        return found
+
+    def match_table(self, table: pa.Table) -> pa.Table:
+        """The matches of many publications: publication_id, subscription_id, subscriber, tag, query_version."""
+        state = self._state
+        tables = [
+            self._matched_table(state, table.slice(start, BATCH_ROWS)) for start in range(0, table.num_rows, BATCH_ROWS)
+        ]
+        return pa.concat_tables([MATCHES.empty_table(), *tables])
+
+    def _matched_table(self, state: State, table: pa.Table) -> pa.Table:
+        canonical, _ = good_rows(table)
+        found, _ = self._deliveries(state, canonical)
+        rows = np.concatenate([np.zeros(0, dtype=np.int64), *(part.rows for part in found)])
+        columns = [part.part.delivered(part.numbers) for part in found if len(part.numbers)]
+        if not columns:
+            return MATCHES.empty_table()
+        texts = [pa.chunked_array(chunks) for chunks in zip(*columns, strict=True)]
+        ids = canonical["id"].cast(TEXT).take(pa.array(rows))
+        matches = pa.table([ids, *texts], schema=MATCHES)
+        return matches if np.all(np.diff(rows) >= 0) else matches.take(pa.array(np.argsort(rows, kind="stable")))
 
     def count(self, table: pa.Table) -> Counters:
         """How much work matching is, up to where it is known which queries matched, but not who asked for them."""
@@ -437,7 +564,7 @@ def _ids_buried_after(segment: Segment, moment: int) -> pa.Array:
     return segment.subscribers.ids.texts().filter(pa.array(segment.subscribers.died > moment))
 
 
-def _renumbered(sources: list[Source], terms: Dictionary, predicates: Predicates) -> Segments:
+def _renumbered(sources: list[Source], terms: Dictionary, predicates: Predicates) -> Filed:
     """The segments of some sources, with terms and predicates that nobody needs left out."""
     entries = joined([source.entries for source in sources])
     kept = np.unique(entries.predicates()).astype(np.int64)
@@ -456,4 +583,4 @@ def _renumbered(sources: list[Source], terms: Dictionary, predicates: Predicates
     renumbered = [
         Source(source.entries.renumbered(term_of, predicate_of), source.table, source.queries) for source in sources
     ]
-    return Segments(new_terms, new_predicates, tuple(compiled(source, new_predicates) for source in renumbered))
+    return Filed(new_terms, new_predicates, tuple(compiled(source, new_predicates) for source in renumbered))

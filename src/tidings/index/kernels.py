@@ -10,7 +10,7 @@ side is also there as four int32, the upper halves of its keys (``boxes``): they
 half is that of a bound, and the processor compares several at once.
 """
 
-# ruff: noqa: PLR1714, PLR0912, PLR0913, PLR0915, PLR0917  (kernels take arrays, not objects, and calls cost)
+# ruff: noqa: PLR1714, PLR0912, PLR0913, PLR0917  (kernels take arrays, not objects, and calls cost)
 # numba takes no annotations: shapes and types are in the docstrings.
 # mypy: disallow_untyped_defs=False
 # mypy: disallow_untyped_calls=False
@@ -213,6 +213,16 @@ def _compare(a, b, west, east, south, north, flags):
 
 
 @numba.njit(cache=True, nogil=True)
+def _held(flags, values, out):
+    """Copy the values whose flag is not 0, without a branch that no processor could foresee; returns how many."""
+    count = 0
+    for i in range(len(flags)):
+        out[count] = values[i]
+        count += flags[i] != 0
+    return count
+
+
+@numba.njit(cache=True, nogil=True)
 def match_boxes(first_row, terms, term_offsets, numbers, lon, lat, token_offsets, tokens, starts, runs, firsts, tests,
                 boxes, stream_offsets, stream, entry_queries, kinds, slots, keys, circles, sequence_words,
                 sequence_offsets, stamps, query_stamps, mark, out, row_ends, counters):  # fmt: skip
@@ -224,7 +234,8 @@ def match_boxes(first_row, terms, term_offsets, numbers, lon, lat, token_offsets
     known = len(starts) - 1
     found = 0
     rows = len(term_offsets) - 1
-    flags, held = np.empty(_MANY, dtype=np.uint8), np.empty(_MANY, dtype=np.int64)
+    flags, held = np.empty(_MANY, dtype=np.uint8), np.empty(_MANY, dtype=np.int32)
+    numbers_of_many = np.arange(_MANY).astype(np.int32)
     for row in range(first_row, rows):
         own = mark + row + 1
         candidates = verified = 0
@@ -252,18 +263,13 @@ def match_boxes(first_row, terms, term_offsets, numbers, lon, lat, token_offsets
                         if flags[i] == 1 and not _in_box(tests[e + i], row, slots, keys, numbers):
                             flags[i] = 0
                 if only_box:
-                    for i in range(count):  # without a branch that nobody can foresee
-                        out[found] = entry_queries[e + i]
-                        found += flags[i] != 0
+                    found += _held(flags[:count], entry_queries[e : e + count], out[found : found + count])
                     e += count
                     continue
-                n = 0
-                for i in range(count):
-                    held[n] = e + i
-                    n += flags[i] != 0
+                n = _held(flags[:count], numbers_of_many[:count], held)
                 verified += n
                 for i in range(n):
-                    at = held[i]
+                    at = e + held[i]
                     if stamps[firsts[at]] != own:
                         continue
                     if stream_offsets[at] < stream_offsets[at + 1] and not _stream_holds(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import islice
 
 import numpy as np
@@ -13,14 +15,17 @@ import pyarrow.compute as pc
 from tidings.index.dictionary import Dictionary
 from tidings.index.labels import LabelTerms
 from tidings.index.predicates import LAT, LON
+from tidings.model.publication import FIELDS, Publication
 from tidings.model.values import Value
 from tidings.tables.columns import (
     ABSENT,
     Slot,
     column_keys,
     distinct,
+    instant_key,
     is_instant,
     is_number,
+    number_key,
     number_keys,
     place_columns,
 )
@@ -29,6 +34,8 @@ from tidings.terms.fast import FastAnalyser
 from tidings.terms.vocabulary import IdArray, IntArray, TermSets
 
 FloatArray = npt.NDArray[np.float64]
+_NO_IDS: IdArray = np.zeros(0, dtype=np.int32)
+_NO_TOKENS = TermSets(np.zeros(1, dtype=np.int64), _NO_IDS)
 Pairs = tuple[IntArray, IdArray]
 """Rows and the terms that they have, side by side."""
 
@@ -64,8 +71,57 @@ class Reader:
         pairs = [*self._value_pairs(table), *self._number_pairs(table), *self._place_pairs(lon, lat)]
         pairs += self._topic_pairs(table) + self._prefix_pairs(text)
         words = self._words.sets(text)
-        tokens = self._words.sequences(text) if with_tokens else TermSets(np.zeros(1, np.int64), np.zeros(0, np.int32))
+        tokens = self._words.sequences(text) if with_tokens else _NO_TOKENS
         return Batch(_merged(words, pairs), self._numbers(table, lon, lat), lon, lat, tokens)
+
+    def read_one(self, publication: Publication, with_tokens: bool) -> Batch:
+        """The batch of one publication: what :meth:`read` gives for a table of it, in a few microseconds."""
+        terms = self._terms
+        found: list[int] = [term for topic in publication.topics for term in terms.topic_terms(topic)]
+        found += [term for name, term in list(terms.present.items()) if publication.value(name) is not None]
+        if terms.values or terms.pieces:
+            names = [*publication.attributes, *FIELDS]
+            values = [(name, value) for name in names if (value := publication.value(name)) is not None]
+            found += [term for name, value in values for term in terms.value_terms(name, value)]
+        numbers, more = self._numbers_of_one(publication)
+        found += more
+        text = publication.text
+        if terms.prefixes and text:
+            forms = self._forms.analyse_one(text).tolist()
+            found += {term for form in forms for term in terms.form_terms(self._forms.vocabulary[form])}
+        words = self._words.set_of_one(text) if text else _NO_IDS
+        ids = np.concatenate([words, np.array(found, dtype=np.int32)]) if found else words
+        tokens = self._words.sequences(pa.array([text], pa.large_string())) if with_tokens else _NO_TOKENS
+        offsets = np.array([0, len(ids)])
+        lon, lat = (np.array([math.nan if d is None else d]) for d in (publication.lon, publication.lat))
+        return Batch(TermSets(offsets, ids), numbers, lon, lat, tokens)
+
+    def _numbers_of_one(self, publication: Publication) -> tuple[IntArray, list[int]]:
+        """The row of keys, and the terms of intervals and cells."""
+        terms = self._terms
+        slots = list(terms.slots.items())
+        row = np.full((1, 2 + len(slots)), ABSENT, dtype=np.int64)
+        found: list[int] = []
+        for slot, number in slots:
+            name, of_instants = slot
+            value = None if name == "id" else publication.value(name)
+            if of_instants and isinstance(value, datetime):
+                key = instant_key(value)
+                plain = float(key)
+            elif not of_instants and isinstance(value, int | float) and not isinstance(value, bool):
+                plain = float(value)
+                key = number_key(plain)
+            else:
+                continue
+            row[0, number] = key
+            if slot in terms.intervals:
+                found += terms.intervals[slot].above(np.array([intervals.interval(plain)], np.uint64))[1].tolist()
+        if publication.lon is not None and publication.lat is not None:
+            row[0, LON], row[0, LAT] = number_key(publication.lon), number_key(publication.lat)
+            if len(terms.cells):
+                leaf = cells.cell(publication.lon, publication.lat)
+                found += terms.cells.above(np.array([leaf], dtype=np.uint64))[1].tolist()
+        return row, found
 
     def _numbers(self, table: pa.Table, lon: FloatArray, lat: FloatArray) -> IntArray:
         slots = list(self._terms.slots.items())
@@ -150,6 +206,10 @@ class _WordTerms:
     def sets(self, text: pa.ChunkedArray) -> TermSets:
         sets = self._fast.analyse(text)
         return TermSets(sets.offsets, self._current()[sets.ids])
+
+    def set_of_one(self, text: str) -> IdArray:
+        ids = self._fast.analyse_one(text)
+        return self._current()[ids]
 
     def sequences(self, text: pa.ChunkedArray) -> TermSets:
         rows = self._fast.sequences(text)

@@ -11,6 +11,7 @@ import pyarrow as pa
 from tidings.index.entries import Chained, Entries, Entry
 from tidings.index.segment import Source
 from tidings.index.subscribers import Asked, ChainedSubscribers, Record, table_of
+from tidings.model import Match
 from tidings.terms.vocabulary import IdArray
 
 
@@ -33,6 +34,11 @@ class RecentView:
         """Id, subscriber, tag and query version of some subscriptions."""
         table = table_of([self._records[number] for number in numbers.tolist()])
         return [table[name].combine_chunks() for name in ("id", "subscriber", "tag", "query_version")]
+
+    def matches(self, publication_id: str, numbers: IdArray) -> list[Match]:
+        """What a publication that these answer is to each of them."""
+        asked = [self._records[number] for number in numbers.tolist()]
+        return [Match(publication_id, r.id, r.subscriber, r.tag, r.query_version) for r in asked]
 
 
 class Recent:

@@ -16,6 +16,7 @@ from tidings.index.distinct import distinct_lists
 from tidings.index.entries import Entries, Loose, joined, loosened, runs, side_by_side
 from tidings.index.predicates import Predicates
 from tidings.index.subscribers import Asked, Subscribers
+from tidings.model import Match
 from tidings.terms.vocabulary import IdArray, IntArray
 
 
@@ -43,6 +44,11 @@ class Segment:
     def delivered(self, numbers: IdArray) -> list[pa.Array]:
         """Id, subscriber, tag and query version of some subscriptions."""
         return self.subscribers.delivered(pa.array(numbers))
+
+    def matches(self, publication_id: str, numbers: IdArray) -> list[Match]:
+        """What a publication that these answer is to each of them."""
+        columns = [column.to_pylist() for column in self.delivered(numbers)]
+        return [Match(publication_id, *values) for values in zip(*columns, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)

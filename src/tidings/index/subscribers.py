@@ -171,6 +171,8 @@ class ChainedSubscribers:
     def add(self, record: Record, query: int) -> None:
         number = len(self.records)
         self._starts.reach(query + 1)
+        if self._link.is_full:  # readers of the short arrays must not find what lies beyond them
+            self._starts.renew()
         self._link.append(self._starts.array[query])
         self._died.append(0)
         self._since.append(record.since)

@@ -5,7 +5,7 @@ from tidings.language.covering import covers
 from tidings.language.evaluation import Content, evaluate, evaluate_content, holds
 from tidings.language.explanation import Explanation, explain
 from tidings.language.normal import Conjunction, normal_form
-from tidings.language.parser import parse
+from tidings.language.parser import parse, parse_normal
 from tidings.language.printer import to_text
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "holds",
     "normal_form",
     "parse",
+    "parse_normal",
     "resolve",
     "to_text",
 ]

@@ -82,14 +82,14 @@ def resolve(atom: Atom, analyser: Analyser) -> ResolvedAtom | None:
 
 def _sequence(text: str, slop: int, source: Atom, analyser: Analyser) -> Sequence | None:
     tokens = analyser.tokens(text)
-    kept = [(token.word, token.position) for token in tokens if token.word is not None]
-    if len(kept) > MAX_PHRASE_WORDS:
-        raise QueryError(f"a phrase has at most {MAX_PHRASE_WORDS} words, got {len(kept)}", None, source)
-    if kept:
-        first = kept[0][1]
-        words = tuple(word for word, _ in kept)
-        slop = slop if len(words) > 1 else 0
-        return Sequence(words, tuple(position - first for _, position in kept), slop, source)
+    words = tuple([token.word for token in tokens if token.word is not None])
+    if len(words) > MAX_PHRASE_WORDS:
+        raise QueryError(f"a phrase has at most {MAX_PHRASE_WORDS} words, got {len(words)}", None, source)
+    if len(words) == 1:
+        return Sequence(words, source=source)
+    if words:
+        positions = [token.position for token in tokens if token.word is not None]
+        return Sequence(words, tuple([position - positions[0] for position in positions]), slop, source)
     if "@" in text and not tokens:
         raise QueryError(
             f"{text!r}: @names are dropped from posts before they are matched; ask for words", None, source

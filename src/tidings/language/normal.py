@@ -18,6 +18,9 @@ from tidings.terms import Analyser
 MAX_TERMS = 1_024
 MAX_DEPTH = 64
 
+_JOINS = (And, Or)
+_Pair = tuple[tuple[ResolvedAtom, ...], tuple[ResolvedAtom, ...]]  # what is required, and what is forbidden
+
 
 @dataclass(frozen=True, slots=True)
 class Conjunction:
@@ -39,7 +42,6 @@ def normal_form(query: Query, analyser: Analyser) -> tuple[Conjunction, ...]:
     [('fire',)] [('drill',)]
     [('smoke',)] [('drill',)]
     """
-    _check_depth(query)
     _, size = _size(query, positive=True)
     if size > MAX_TERMS:
         written = f"{size:,}" if size < 10**12 else "far too many"
@@ -50,7 +52,11 @@ def normal_form(query: Query, analyser: Analyser) -> tuple[Conjunction, ...]:
     expanded = _expand(query, True, analyser)
     if expanded is None:
         raise QueryError(NOTHING_LEFT)
-    possible = tuple(c for c in dict.fromkeys(expanded) if not set(c.required) & set(c.forbidden))
+    possible = [
+        Conjunction(required, forbidden)
+        for required, forbidden in dict.fromkeys(expanded)
+        if not forbidden or set(required).isdisjoint(forbidden)
+    ]
     if not possible:
         raise QueryError("no publication can answer it: it requires and excludes the same thing")
     for conjunction in possible:
@@ -59,22 +65,7 @@ def normal_form(query: Query, analyser: Analyser) -> tuple[Conjunction, ...]:
                 "an alternative only excludes; add something that it must have, as in: fire -drill",
                 culprit=_source(conjunction.forbidden[0]),
             )
-    return _without_absorbed(possible)
-
-
-def _check_depth(query: Query) -> None:
-    level: list[Query] = [query]
-    for _ in range(MAX_DEPTH):
-        level = [child for node in level for child in _children(node)]
-        if not level:
-            return
-    raise QueryError(f"it is nested deeper than {MAX_DEPTH} levels", culprit=level[0])
-
-
-def _children(query: Query) -> tuple[Query, ...]:
-    if isinstance(query, And | Or):
-        return query.children
-    return (query.child,) if isinstance(query, Not) else ()
+    return _without_absorbed(possible) if len(possible) > 1 else tuple(possible)
 
 
 def _joins_all(query: And | Or, positive: bool) -> bool:
@@ -82,51 +73,55 @@ def _joins_all(query: And | Or, positive: bool) -> bool:
     return isinstance(query, And) == positive
 
 
-def _size(query: Query, positive: bool) -> tuple[int, int]:
+def _size(query: Query, positive: bool, depth: int = 0) -> tuple[int, int]:
     """How many conjunctions and how many atoms in all the expansion will have."""
+    if depth == MAX_DEPTH:
+        raise QueryError(f"it is nested deeper than {MAX_DEPTH} levels", culprit=query)
     if isinstance(query, Not):
-        return _size(query.child, not positive)
-    if not isinstance(query, And | Or):
+        return _size(query.child, not positive, depth + 1)
+    if not isinstance(query, _JOINS):
         return 1, 1
-    sizes = [_size(child, positive) for child in query.children]
+    sizes = [_size(child, positive, depth + 1) for child in query.children]
     if not _joins_all(query, positive):
-        return sum(count for count, _ in sizes), sum(atoms for _, atoms in sizes)
-    count = prod(count for count, _ in sizes)
-    return count, sum(atoms * (count // own) for own, atoms in sizes)
+        return sum([count for count, _ in sizes]), sum([atoms for _, atoms in sizes])
+    count = prod([count for count, _ in sizes])
+    return count, sum([atoms * (count // own) for own, atoms in sizes])
 
 
-def _expand(query: Query, positive: bool, analyser: Analyser) -> list[Conjunction] | None:
+def _expand(query: Query, positive: bool, analyser: Analyser) -> list[_Pair] | None:
     """The conjunctions of a query or of its negation; None for one that means nothing."""
     if isinstance(query, Not):
         return _expand(query.child, not positive, analyser)
-    if not isinstance(query, And | Or):
+    if not isinstance(query, _JOINS):
         atom = resolve(query, analyser)
         if atom is None:
             return None
-        return [Conjunction((atom,))] if positive else [Conjunction((), (atom,))]
+        return [((atom,), ()) if positive else ((), (atom,))]
     expanded = [_expand(child, positive, analyser) for child in query.children]
-    meaningful = [conjunctions for conjunctions in expanded if conjunctions is not None]
+    meaningful = [pairs for pairs in expanded if pairs is not None]
     if not meaningful:
         return None
     if not _joins_all(query, positive):
-        return [conjunction for conjunctions in meaningful for conjunction in conjunctions]
+        return [pair for pairs in meaningful for pair in pairs]
     # Children with one alternative first and all at once: a long plain AND is then linear, not quadratic.
-    product = [_joined(*(conjunctions[0] for conjunctions in meaningful if len(conjunctions) == 1))]
-    for conjunctions in meaningful:
-        if len(conjunctions) > 1:
-            product = [_joined(left, right) for left in product for right in conjunctions]
+    product = [_joined([pairs[0] for pairs in meaningful if len(pairs) == 1])]
+    for pairs in meaningful:
+        if len(pairs) > 1:
+            product = [_joined([left, right]) for left in product for right in pairs]
     return product
 
 
-def _joined(*conjunctions: Conjunction) -> Conjunction:
-    required = dict.fromkeys(atom for conjunction in conjunctions for atom in conjunction.required)
-    forbidden = dict.fromkeys(atom for conjunction in conjunctions for atom in conjunction.forbidden)
-    return Conjunction(tuple(required), tuple(forbidden))
+def _joined(pairs: list[_Pair]) -> _Pair:
+    required = dict.fromkeys([atom for own, _ in pairs for atom in own])
+    forbidden = dict.fromkeys([atom for _, own in pairs for atom in own])
+    return tuple(required), tuple(forbidden)
 
 
-def _without_absorbed(conjunctions: tuple[Conjunction, ...]) -> tuple[Conjunction, ...]:
+def _without_absorbed(conjunctions: list[Conjunction]) -> tuple[Conjunction, ...]:
     """Drop what asks for more than another alternative does: ``fire OR (fire smoke)`` is ``fire``."""
     demands = {_demands(conjunction): conjunction for conjunction in reversed(conjunctions)}
+    if len(set(map(len, demands))) == 1:  # none asks for more
+        return tuple(reversed(demands.values()))
     # Whatever absorbs a conjunction is a subset of its demands: file each under its rarest one, and look only there.
     uses = Counter(demand for own in demands for demand in own)
     filed: dict[tuple[bool, ResolvedAtom], list[frozenset[tuple[bool, ResolvedAtom]]]] = {}

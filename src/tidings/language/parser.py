@@ -12,7 +12,7 @@ from lark.exceptions import UnexpectedInput, VisitError
 
 from tidings.language.builder import PadresBuilder, Part, QueryBuilder
 from tidings.language.complaints import complaint
-from tidings.language.normal import MAX_DEPTH, normal_form
+from tidings.language.normal import MAX_DEPTH, Conjunction, normal_form
 from tidings.language.printer import to_text
 from tidings.model.errors import QueryError
 from tidings.model.query import ATTRIBUTE_NAME, BARE_WORD, UNWRITABLE, Query
@@ -34,6 +34,18 @@ def parse(text: str, *, syntax: Literal["tidings", "padres"] = "tidings", analys
     Traceback (most recent call last):
     tidings.model.errors.QueryError: query, column 9: expected a number or a date after '>', got 'abc'
     """
+    return parse_normal(text, syntax=syntax, analyser=analyser)[0]
+
+
+def parse_normal(
+    text: str, *, syntax: Literal["tidings", "padres"] = "tidings", analyser: Analyser = ENGLISH
+) -> tuple[Query, tuple[Conjunction, ...]]:
+    """:func:`parse`, and the normal form of the query, which had to be computed to know that it has one.
+
+    >>> query, conjunctions = parse_normal("fire OR smoke")
+    >>> [conjunction.required[0].words for conjunction in conjunctions]
+    [('fire',), ('smoke',)]
+    """
     _check_characters(text)
     if syntax == "tidings":
         _check_nesting(text)
@@ -46,12 +58,12 @@ def parse(text: str, *, syntax: Literal["tidings", "padres"] = "tidings", analys
     except UnexpectedInput as error:
         raise complaint(error, text, syntax) from None
     try:
-        normal_form(part.query, analyser)
+        conjunctions = normal_form(part.query, analyser)
     except QueryError as error:
         raise QueryError(error.problem, _column_of(error, part)) from None
     if (written := len(to_text(part.query))) > MAX_QUERY_CHARS:  # so that what was read can be written and read again
         raise QueryError(f"written out, {_too_long(written)}", part.column)
-    return part.query
+    return part.query, conjunctions
 
 
 def _column_of(error: QueryError, whole: Part) -> int:

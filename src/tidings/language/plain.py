@@ -7,6 +7,7 @@ words, which the fast analyser reads straight from the Arrow column: the general
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +22,7 @@ from tidings.terms.vocabulary import TermSets
 _PLAIN = r"^[A-Za-z0-9]{1,64}( [A-Za-z0-9]{1,64})*$"
 _OPERATOR = r"(^| )((?i:or|not)|AND)( |$)"
 _MAX_CHARS = 2_048
+_PLAIN_PYTHON, _OPERATOR_PYTHON = re.compile(_PLAIN[1:-1]), re.compile(_OPERATOR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,17 @@ class PlainQueries:
 
     is_plain: npt.NDArray[np.bool_]
     words: TermSets
+
+
+def plain_words(query: str, fast: FastAnalyser) -> list[str] | None:
+    """The words of one plain query, each once; None if it is not surely plain.
+
+    >>> plain_words("white houses", FastAnalyser()), plain_words("fire OR smoke", FastAnalyser())
+    (['white', 'hous'], None)
+    """
+    if len(query) > _MAX_CHARS or not _PLAIN_PYTHON.fullmatch(query) or _OPERATOR_PYTHON.search(query):
+        return None
+    return [fast.vocabulary[i] for i in fast.analyse_one(query)] or None
 
 
 def plain_queries(queries: pa.Array | pa.ChunkedArray, fast: FastAnalyser) -> PlainQueries:

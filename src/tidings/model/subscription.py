@@ -15,7 +15,7 @@ from tidings.model.values import half_pair, instant_text, utc
 class Subscription:
     """A standing query of somebody, valid in ``[since, until)``.
 
-    ``version`` counts the replacements of one id: 1 at first, one more with each new query.
+    ``version`` is that of the registry with which the query came, so it grows whenever an id gets a new one.
     """
 
     id: str
@@ -27,40 +27,47 @@ class Subscription:
     version: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("id", "subscriber", "tag"):
-            self._check_text(name, getattr(self, name))
-        if not self.id:
-            raise SubscriptionError("a subscription needs an id that is not empty")
+        since, until = checked_terms(self.id, self.subscriber, self.tag, self.since, self.until)
+        object.__setattr__(self, "since", since)
+        object.__setattr__(self, "until", until)
         if not isinstance(self.query, Query):
-            raise self._error(f"its query is a {type(self.query).__name__}; make it with tidings.parse")
+            raise _error(self.id, f"its query is a {type(self.query).__name__}; make it with tidings.parse")
         if not isinstance(self.version, int) or self.version < 1:
-            raise self._error(f"its version counts from 1, got {self.version!r}")
-        for name in ("since", "until"):
-            object.__setattr__(self, name, self._checked_instant(name, getattr(self, name)))
-        if self.since is not None and self.until is not None and self.since >= self.until:
-            begins, ends = instant_text(self.since), instant_text(self.until)
-            raise self._error(f"it ends at {ends}, not after it begins at {begins}")
+            raise _error(self.id, f"its version counts from 1, got {self.version!r}")
 
     def valid_at(self, instant: datetime) -> bool:
         at = utc(instant)
         return (self.since is None or self.since <= at) and (self.until is None or at < self.until)
 
-    def _check_text(self, name: str, text: object) -> None:
+
+def checked_terms(
+    name: str, subscriber: str, tag: str, since: datetime | None, until: datetime | None
+) -> tuple[datetime | None, datetime | None]:
+    """Check all of a subscription but its query; the instants come back in UTC."""
+    for what, text in (("id", name), ("subscriber", subscriber), ("tag", tag)):
         if not isinstance(text, str) or half_pair(text) is not None:
-            raise self._error(f"its {name} is text that can be written as UTF-8, got {text!r}")
+            raise _error(name, f"its {what} is text that can be written as UTF-8, got {text!r}")
+    if not name:
+        raise SubscriptionError("a subscription needs an id that is not empty")
+    since, until = _checked_instant(name, "since", since), _checked_instant(name, "until", until)
+    if since is not None and until is not None and since >= until:
+        raise _error(name, f"it ends at {instant_text(until)}, not after it begins at {instant_text(since)}")
+    return since, until
 
-    def _checked_instant(self, name: str, instant: object) -> datetime | None:
-        if instant is None:
-            return None
-        if not isinstance(instant, datetime):
-            raise self._error(f"its {name} is a {type(instant).__name__}, not a datetime")
-        try:
-            return utc(instant)
-        except ValueError as error:
-            raise self._error(f"its {name} is no instant: {error}") from None
 
-    def _error(self, problem: str) -> SubscriptionError:
-        return SubscriptionError(f"subscription {self.id!r}: {problem}")
+def _checked_instant(name: str, what: str, instant: object) -> datetime | None:
+    if instant is None:
+        return None
+    if not isinstance(instant, datetime):
+        raise _error(name, f"its {what} is a {type(instant).__name__}, not a datetime")
+    try:
+        return utc(instant)
+    except ValueError as error:
+        raise _error(name, f"its {what} is no instant: {error}") from None
+
+
+def _error(name: object, problem: str) -> SubscriptionError:
+    return SubscriptionError(f"subscription {name!r}: {problem}")
 
 
 @dataclass(frozen=True, slots=True)

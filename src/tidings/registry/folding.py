@@ -15,32 +15,29 @@ IntArray = npt.NDArray[np.int64]
 def fold(changes: pa.Table) -> pa.Table:
     """The live subscriptions after ``changes``, which are in order and complete from the first one on.
 
-    The last change of an id counts: it lives if that was an "add". Its query version is the number of its adds, so it
-    grows when a query is replaced, and goes on growing when an id comes back after its removal. The rows stand in the
+    The last change of an id counts: it lives if that was an "add". Its query version is the version that brought this
+    add, so it grows when a query is replaced, and when an id comes back after its removal. The rows stand in the
     order of their last add. Cost: about 0.4 s for a million changes, without a Python step per row.
 
-    >>> rows = [("add", "a", "fire"), ("add", "b", "rain"), ("add", "a", "smoke"), ("remove", "b", None)]
-    >>> columns = dict(zip(["op", "id", "query"], zip(*rows)))
+    >>> rows = [(1, "add", "a", "fire"), (1, "add", "b", "rain"), (2, "add", "a", "smoke"), (3, "remove", "b", None)]
+    >>> columns = dict(zip(["version", "op", "id", "query"], zip(*rows)))
     >>> nothing = {name: pa.nulls(4) for name in ("subscriber", "tag", "since", "until")}
     >>> live = fold(pa.table(columns | nothing))
     >>> live.select(["id", "query", "query_version"]).to_pylist()
     [{'id': 'a', 'query': 'smoke', 'query_version': 2}]
     """
-    live, query_versions = survivors(changes["op"], changes["id"])
-    rows = changes.select(SUBSCRIPTION.names).take(pa.array(live))
-    return rows.append_column("query_version", pa.array(query_versions)).cast(SNAPSHOT)
+    live = changes.take(pa.array(survivors(changes["op"], changes["id"])))
+    return live.select(SUBSCRIPTION.names).append_column("query_version", live["version"]).cast(SNAPSHOT)
 
 
-def survivors(ops: pa.ChunkedArray, ids: pa.ChunkedArray) -> tuple[IntArray, IntArray]:
-    """The numbers of the rows that hold, in order, and the query version of each."""
+def survivors(ops: pa.ChunkedArray, ids: pa.ChunkedArray) -> IntArray:
+    """The numbers of the rows that hold, in order."""
     encoded = ids.combine_chunks().dictionary_encode()
     codes = encoded.indices.to_numpy().astype(np.int64)
     is_add = pc.equal(ops, "add").to_numpy()
     last = np.zeros(len(encoded.dictionary), dtype=np.int64)
     np.maximum.at(last, codes, np.arange(len(codes)))
-    adds = np.bincount(codes[is_add], minlength=len(last))
-    live = np.sort(last[is_add[last]])
-    return live, adds[codes[live]]
+    return np.sort(last[is_add[last]])
 
 
 def in_order(changes: pa.Table) -> pa.Table:

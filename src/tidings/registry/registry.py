@@ -104,7 +104,7 @@ class Registry:
 
         def ended(view: View) -> pa.Table:
             changes = in_order(view.read([*_ORDER, "op", "id", "until"]))
-            live = changes.take(pa.array(survivors(changes["op"], changes["id"])[0]))
+            live = changes.take(pa.array(survivors(changes["op"], changes["id"])))
             return self._stamped("remove", live.filter(pc.less_equal(live["until"], instant)).select(["id"]), view)
 
         if self.version < 0:

@@ -11,7 +11,7 @@ unpredictable branches of cutting lets the processor wait for many at once.
 # numba takes no annotations: shapes and types are in the docstrings.
 # mypy: disallow_untyped_defs=False
 # mypy: disallow_untyped_calls=False
-# ruff: noqa: PLR1714  (a set in a compiled loop is slower than two comparisons)
+# ruff: noqa: PLR0913, PLR0917, PLR1714  (kernels take arrays; a set in a compiled loop is slow)
 
 import numba
 import numpy as np
@@ -229,3 +229,41 @@ def term_sets(entries, chunk_offsets, first_word, word_ids, stamps, ids, offsets
                     out += 1
         offsets[row + 1] = out
     return out
+
+
+@numba.njit(cache=True, nogil=True)
+def words_of_one(data, bounds, classes, hashes, begins, lengths, chunk_offsets, slots, starts, arena, first_word,
+                 word_ids, stamps, mark, ids):  # fmt: skip
+    """The set of words of one text whose chunks are all known, in one call: fills ``ids``.
+
+    ``hashes``, ``begins`` and ``lengths`` are scratch with room for all chunks, ``ids`` for all words; ``stamps``
+    int64[words] has no ``mark`` yet. Returns how many words there are, or -1 if a chunk is unknown, or more words than
+    there is room for.
+    """
+    chunks = cut(data, bounds, classes, hashes, begins, lengths, chunk_offsets)
+    mask = np.uint64(len(slots) - 1)
+    found = 0
+    for k in range(chunks):
+        value = hashes[k]
+        tag = value & ~_LOW
+        slot = (value ^ (value >> np.uint64(32))) & mask
+        while slots[slot] != 0 and slots[slot] & ~_LOW != tag:
+            slot = (slot + np.uint64(1)) & mask
+        if slots[slot] == 0:
+            return -1
+        entry = np.int64(slots[slot] & _LOW) - 1
+        at = starts[entry]
+        if starts[entry + 1] - at != lengths[k]:
+            return -1
+        for j in range(lengths[k]):
+            if arena[at + j] != data[begins[k] + j]:
+                return -1
+        for w in range(first_word[entry], first_word[entry + 1]):
+            word = word_ids[w]
+            if word >= 0 and stamps[word] != mark:
+                if found == len(ids):
+                    return -1
+                stamps[word] = mark
+                ids[found] = word
+                found += 1
+    return found

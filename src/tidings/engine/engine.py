@@ -1,0 +1,425 @@
+"""How does one process leave standing queries and get every post that answers them? An engine.
+
+In memory it is the index alone. With a folder, each change is first committed to the registry there and only then
+shown to readers, so nothing that was accepted is lost; the index is saved beside it from time to time, and whatever the
+saved one lacks is read from the registry when the folder is opened again.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import IO
+from uuid import uuid4
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidings.index import GuardIndex
+from tidings.index.matcher import Clock
+from tidings.index.store import Store
+from tidings.index.subscribers import FOREVER_AFTER, FOREVER_BEFORE, Record
+from tidings.language import Explanation, explain, parse, parse_normal, to_text
+from tidings.language.plain import plain_words
+from tidings.model import (
+    DataError,
+    Match,
+    Publication,
+    PublicationError,
+    Query,
+    Subscription,
+    SubscriptionError,
+)
+from tidings.model.subscription import checked_terms
+from tidings.model.values import Value, utc_now
+from tidings.registry import Receipt, Registry, fold
+from tidings.registry.schemas import SUBSCRIPTION
+from tidings.registry.validation import check_subscriptions
+from tidings.tables.columns import instant_key
+from tidings.terms import ENGLISH, Analyser
+from tidings.terms.fast import FastAnalyser
+
+INDEX = "index"
+LOCK = "lock"
+SAVE_AFTER = 50_000
+"""So many changes wait for the index to be saved; until then a folder that is opened reads them from the registry."""
+
+_MAX_BURDEN, _MAX_SEGMENTS, _SMALL = 0.3, 8, 1 << 16
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """What an engine holds and has done: ``version`` is that of the registry, ``size_bytes`` without ids and texts."""
+
+    version: int
+    subscriptions: int
+    segments: int
+    size_bytes: int
+    publications: int
+    matches: int
+
+
+class Engine:
+    """Standing queries in one process, in memory or in the folder ``path``; safe to share between threads.
+
+    A subscription counts from the next publication on. Publishing never waits for a change. ``sample`` is a table of
+    publications like those to come: the index is the better the more it knows of them. A subscription that ended more
+    than ``expire_after`` ago is removed when the index is tidied up; None keeps all, for publications of long ago.
+
+    >>> engine = Engine()
+    >>> engine.subscribe("white house -drill", id="s1", subscriber="ada")
+    's1'
+    >>> engine.publish(id="p1", text="The White House says")
+    [Match(publication_id='p1', subscription_id='s1', subscriber='ada', tag='', query_version=1)]
+    >>> engine.unsubscribe("s1"), engine.publish(id="p2", text="The White House again")
+    (True, [])
+    """
+
+    def __init__(
+        self,
+        path: str | Path | None = None,
+        *,
+        analyser: Analyser = ENGLISH,
+        sample: pa.Table | None = None,
+        clock: Clock = utc_now,
+        expire_after: timedelta | None = timedelta(days=1),
+    ) -> None:
+        self._analyser = analyser
+        self._clock = clock
+        self._expire_after = expire_after
+        self._changing = threading.Lock()
+        self._tidying = threading.Lock()
+        self._tidier: threading.Thread | None = None
+        self._fast = FastAnalyser(analyser)
+        self._counts: dict[int, list[int]] = {}
+        self._unsaved_changes = 0
+        self._version = 0
+        self._registry: Registry | None = None
+        self._store: Store | None = None
+        self._lock_file: IO[str] | None = None
+        if path is None:
+            self._index = GuardIndex(analyser, sample, clock)
+        else:
+            self._open(Path(path), sample)
+
+    # ------------------------------------------------------------------------------------------------ subscriptions
+
+    def subscribe(
+        self,
+        query: str | Query,
+        *,
+        id: str | None = None,
+        subscriber: str = "",
+        tag: str = "",
+        since: datetime | None = None,
+        until: datetime | None = None,
+    ) -> str:
+        """Leave a standing query, valid in ``[since, until)``; returns its id, a new one if none is given.
+
+        A known id gets the new query in place of the old one. Refuses with QueryError or SubscriptionError. Cost: about
+        20 µs for plain words in memory; in a folder, some 15 ms for the commit, so leave many at once there.
+        """
+        name = uuid4().hex if id is None else id
+        since, until = checked_terms(name, subscriber, tag, since, until)
+        text = query if isinstance(query, str) else to_text(query)
+        with self._changing:
+            words = plain_words(text, self._fast)
+            form = () if words else parse_normal(text, analyser=self._analyser)[1]
+            self._commit(text, name, subscriber, tag, since, until)
+            record = Record(name, subscriber, tag, text, self._version, _since_key(since), _until_key(until))
+            if words:
+                self._index.add_words(record, words)
+            else:
+                self._index.add_form(record, form)
+        self._tidy_if_needed()
+        return name
+
+    def subscribe_many(self, table: pa.Table, *, dry_run: bool = False) -> Receipt:
+        """Leave many standing queries at once: all that are good, and none of them if it fails.
+
+        Columns: ``id``, ``query``, and any of ``subscriber``, ``tag``, ``since``, ``until``. The receipt has the rows
+        that were rejected, with the reason. ``dry_run`` only says what would be accepted. Cost: about 6 s for a million
+        plain queries.
+        """
+        if self._registry is not None:
+            with self._changing:
+                receipt = self._registry.add(table, dry_run=dry_run)
+                if not dry_run:
+                    self._catch_up(receipt.version)
+        else:
+            checked = check_subscriptions(table, self._analyser)
+            with self._changing:
+                if not dry_run and checked.accepted.num_rows:
+                    self._version += 1
+                    versions = pa.array([self._version]).take(pa.array([0] * checked.accepted.num_rows))
+                    self._index.add_table(_keyed(checked.accepted.append_column("query_version", versions)))
+                    self._unsaved_changes += checked.accepted.num_rows
+                receipt = Receipt(self._version, checked.accepted.num_rows, checked.rejected)
+        self._tidy_if_needed()
+        return receipt
+
+    def unsubscribe(self, id: str) -> bool:
+        """Give up a subscription; False if there was none of that id."""
+        return self.unsubscribe_many([id]) == 1
+
+    def unsubscribe_many(self, ids: Iterable[str]) -> int:
+        """Give up many at once; returns how many there were."""
+        names = list(dict.fromkeys(ids))
+        with self._changing:
+            known = [name for name in names if name in self._index]
+            if known:
+                if self._registry is not None:
+                    self._catch_up(self._registry.remove(known).version)
+                else:
+                    self._version += 1
+                    self._index.remove(known)
+                self._unsaved_changes += len(known)
+        self._tidy_if_needed()
+        return len(known)
+
+    def subscription(self, id: str) -> Subscription | None:
+        """The living subscription of an id."""
+        record = self._index.record(id)
+        if record is None:
+            return None
+        query = parse(record.query, analyser=self._analyser)
+        since, until = _instant(record.since), _instant(record.until)
+        return Subscription(record.id, query, record.subscriber, record.tag, since, until, record.query_version)
+
+    def __len__(self) -> int:
+        return len(self._index)
+
+    def __contains__(self, id: object) -> bool:
+        return isinstance(id, str) and id in self._index
+
+    # ------------------------------------------------------------------------------------------------ publications
+
+    def publish(
+        self,
+        *,
+        id: str,
+        text: str = "",
+        lat: float | None = None,
+        lon: float | None = None,
+        topic: str | Iterable[str] = (),
+        ts: datetime | None = None,
+        **attributes: Value | None,
+    ) -> list[Match]:
+        """All matches of one publication. Refuses with PublicationError. Without ``ts`` it happens now."""
+        topics = (topic,) if isinstance(topic, str) else tuple(topic)
+        kept = {name: value for name, value in attributes.items() if value is not None}
+        found = self._index.match_one(Publication(id, text, ts, lat, lon, topics, kept))
+        self._count(1, len(found))
+        return found
+
+    def match(self, table: pa.Table) -> pa.Table:
+        """All matches of many publications: publication_id, subscription_id, subscriber, tag, query_version.
+
+        Columns: ``id``, and any of ``text``, ``ts``, ``lat``, ``lon``, ``topic``; every other one is an attribute. Rows
+        that are no publication have no matches (:func:`tidings.tables.validity.rejected_rows` tells why). All rows see
+        the same subscriptions.
+        """
+        if "id" not in table.column_names:
+            raise DataError(f"a table of publications has a column 'id', got {', '.join(table.column_names) or 'none'}")
+        found = self._index.match_table(table)
+        self._count(table.num_rows, found.num_rows)
+        return found
+
+    def explain(self, subscription_id: str, publication: Publication) -> Explanation:
+        """Why a publication answers a subscription, or why not.
+
+        >>> engine = Engine()
+        >>> _ = engine.subscribe("fire volume:>10", id="s1")
+        >>> print(engine.explain("s1", Publication("p1", "Fire!", attributes={"volume": 3})))
+        no match: volume:>10: volume is 3
+        """
+        found = self.subscription(subscription_id)
+        if found is None:
+            raise SubscriptionError(f"there is no subscription {subscription_id!r}")
+        if not isinstance(publication, Publication):
+            raise PublicationError(f"a Publication is explained, got a {type(publication).__name__}")
+        at = publication.ts or self._clock()
+        if not found.valid_at(at):
+            limits = f"since {found.since}" if found.until is None else f"from {found.since} to {found.until}"
+            return Explanation(False, (f"valid {limits}, and the publication is of {at}",))
+        return explain(found.query, publication, self._analyser)
+
+    def stats(self) -> Stats:
+        counts = list(self._counts.values())
+        return Stats(
+            self._version,
+            len(self._index),
+            self._index.segment_count,
+            self._index.size_bytes,
+            sum(published for published, _ in counts),
+            sum(matched for _, matched in counts),
+        )
+
+    # ------------------------------------------------------------------------------------------------ upkeep
+
+    def refresh(self) -> int:
+        """Take what other processes have changed in the folder; returns the version that is reached."""
+        if self._registry is not None:
+            with self._changing:
+                self._catch_up(self._registry.version)
+        return self._version
+
+    def compact(self) -> None:
+        """Tidy up now: drop what has ended or was removed, make one segment of all, and save it. Publishing goes on."""
+        with self._tidying:
+            self._expire()
+            self._index.compact()
+            self._save()
+
+    def close(self) -> None:
+        """Save the index, so that the folder opens at once; changes are safe without it."""
+        if self._tidier is not None:
+            self._tidier.join()
+        with self._tidying:
+            if self._unsaved_changes:
+                self._save()
+            if self._lock_file is not None:
+                self._lock_file.close()
+                self._lock_file = self._store = None
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _open(self, path: Path, sample: pa.Table | None) -> None:
+        self._registry = Registry.create(path, self._analyser, self._clock)
+        store = Store(path / INDEX, repr(self._analyser))
+        self._lock_file = _owned(path / INDEX)
+        self._store = store if self._lock_file is not None else None
+        try:
+            opened = GuardIndex.opened(store, self._analyser, sample, self._clock)
+        except DataError as error:
+            _log.warning("%s; the index is built again from the registry", error)
+            opened = None
+        newest = self._registry.version
+        if opened is not None and opened[1] > newest:
+            _log.warning("the index in %s is newer than the registry; it is built again", path)
+            opened = None
+        self._index, self._version = opened or (GuardIndex(self._analyser, sample, self._clock), -1)
+        with self._changing:
+            self._catch_up(newest)
+        if opened is None and len(self._index):
+            with self._tidying:
+                self._save()
+
+    def _commit(
+        self, text: str, name: str, subscriber: str, tag: str, since: datetime | None, until: datetime | None
+    ) -> None:
+        """Write a change down where there is a registry, after taking what others have written before it."""
+        if self._registry is None:
+            self._version += 1
+            return
+        row = {"id": name, "query": text, "subscriber": subscriber, "tag": tag, "since": since, "until": until}
+        receipt = self._registry.add(pa.Table.from_pylist([row], SUBSCRIPTION))
+        if receipt.rejected:
+            raise SubscriptionError(receipt.rejected[0].reason)
+        self._catch_up(receipt.version - 1)
+        self._version = receipt.version
+        self._unsaved_changes += 1
+
+    def _catch_up(self, version: int) -> None:
+        """Let the index have all changes up to ``version``."""
+        if self._registry is None or version <= self._version:
+            return
+        changes = self._registry.changes(self._version, version)
+        if changes.num_rows:
+            live = fold(changes)
+            gone = pc.unique(changes["id"].filter(pc.equal(changes["op"], "remove")))
+            self._index.change(_keyed(live), gone.to_pylist())
+        self._unsaved_changes += changes.num_rows
+        self._version = version
+
+    def _count(self, publications: int, matches: int) -> None:
+        """Each thread counts for itself, so that none waits."""
+        own = self._counts.setdefault(threading.get_ident(), [0, 0])
+        own[0] += publications
+        own[1] += matches
+
+    def _tidy_if_needed(self) -> None:
+        index = self._index
+        heavy = index.segment_count > _MAX_SEGMENTS or (len(index) > _SMALL and index.burden > _MAX_BURDEN)
+        unsaved = self._store is not None and self._unsaved_changes > SAVE_AFTER
+        if (heavy or unsaved) and (self._tidier is None or not self._tidier.is_alive()):
+            self._tidier = threading.Thread(target=self._tidy, args=(heavy,), name="tidings-tidy", daemon=True)
+            self._tidier.start()
+
+    def _tidy(self, heavy: bool) -> None:
+        try:
+            if heavy:
+                self.compact()
+            else:
+                with self._tidying:
+                    self._save()
+        except Exception:
+            _log.exception("tidying up failed; nothing is lost, and it is tried again later")
+
+    def _expire(self) -> None:
+        if self._expire_after is None:
+            return
+        end = self._clock() - self._expire_after
+        ended = self._index.ended(instant_key(end))
+        if ended and self._registry is not None:
+            with self._changing:
+                self._catch_up(self._registry.expire(end).version)
+        elif ended:
+            self.unsubscribe_many(ended)
+
+    def _save(self) -> None:
+        if self._store is None:
+            self._unsaved_changes = 0
+            return
+        with self._changing:
+            what, version = self._index.unsaved(), self._version
+            self._unsaved_changes = 0
+        self._index.save(self._store, what, version)
+
+
+def _owned(folder: Path) -> IO[str] | None:
+    """The lock of a folder, to be held for as long as it is written to; None if another process has it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    file = (folder / LOCK).open("a")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        return None
+    return file
+
+
+def _keyed(table: pa.Table) -> pa.Table:
+    """Subscriptions as the index takes them: instants as keys, those that are absent far away."""
+    for name, absent in (("since", FOREVER_BEFORE), ("until", FOREVER_AFTER)):
+        at = table.column_names.index(name)
+        table = table.set_column(at, name, pc.fill_null(table[name].cast(pa.int64()), absent))
+    return table
+
+
+def _since_key(instant: datetime | None) -> int:
+    return FOREVER_BEFORE if instant is None else instant_key(instant)
+
+
+def _until_key(instant: datetime | None) -> int:
+    return FOREVER_AFTER if instant is None else instant_key(instant)
+
+
+def _instant(key: int) -> datetime | None:
+    return (
+        None if key in (FOREVER_BEFORE, FOREVER_AFTER) else datetime.fromtimestamp(0, UTC) + timedelta(microseconds=key)
+    )

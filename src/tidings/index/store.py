@@ -1,0 +1,217 @@
+"""Where is the index between two runs? In a folder of segment files, and a manifest that says which of them count.
+
+A file is written whole before the manifest names it, and deleted after the manifest has ceased to; so a process that
+dies leaves the index of before or of after, and perhaps files that nobody names, which the next one removes. The index
+can always be made again from the registry, so whatever is wrong with a file is told and then mended that way.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tidings.index.dictionary import Dictionary
+from tidings.index.entries import Entries
+from tidings.index.files import JSON, open_arrays, write_arrays
+from tidings.index.predicates import Predicates
+from tidings.index.segment import Segment
+from tidings.index.strings import StringTable
+from tidings.index.subscribers import Subscribers
+from tidings.model import DataError
+from tidings.terms.vocabulary import IntArray
+
+MANIFEST = "manifest.json"
+FORMAT = 1
+_SEGMENT = "segment-"
+_PLAIN, _BOXES, _TERM, _PREDICATE = "plain_", "boxes_", "term_", "predicate_"
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+
+class Filed(NamedTuple):
+    """Terms and predicates, and all that is filed by their numbers."""
+
+    terms: Dictionary
+    predicates: Predicates
+    segments: tuple[Segment, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """How much of an index is in files: the names of its first segments, and how many terms and predicates."""
+
+    names: tuple[str, ...] = ()
+    terms: int = 0
+    predicates: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Unsaved:
+    """What is not in files: segments, the terms and predicates that came with them, and who is dead in any segment."""
+
+    segments: tuple[Segment, ...]
+    new: Arrays
+    dead: tuple[IntArray, ...]
+    terms: int
+    predicates: int
+
+
+def unsaved(filed: Filed, saved: Saved) -> Unsaved:
+    """What has to be written, as it is now: whatever happens to the index meanwhile does not change it."""
+    numbers = np.arange(len(filed.terms), dtype=np.int32)
+    numbers[: saved.terms] = -1
+    terms = filed.terms.saved(numbers)
+    predicates = filed.predicates.part(np.arange(saved.predicates, len(filed.predicates)))
+    return Unsaved(
+        filed.segments[len(saved.names) :],
+        {
+            **{f"{_TERM}{key}": array for key, array in terms.items()},
+            **{f"{_PREDICATE}{key}": array for key, array in predicates.items()},
+        },
+        tuple(np.flatnonzero(segment.subscribers.died) for segment in filed.segments),
+        len(filed.terms),
+        len(filed.predicates),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """The folder ``path``, made when first written to. ``language`` names the analyser: another reads other words."""
+
+    path: Path
+    language: str
+
+    def read(self) -> tuple[Filed, Saved, int] | None:
+        """What is there, mapped, and its version; None if nothing is. A file that cannot be used is a DataError."""
+        manifest = self.path / MANIFEST
+        try:
+            found = json.loads(manifest.read_text())
+        except FileNotFoundError:
+            return None
+        except (ValueError, OSError) as error:
+            raise DataError(f"{manifest}: not a manifest of tidings: {error}") from None
+        if not isinstance(found, dict) or found.get("format") != FORMAT or found.get("language") != self.language:
+            raise DataError(f"{manifest}: of another format or for another analyser")
+        terms, predicates = Dictionary(), Predicates()
+        segments: list[Segment] = []
+        for name in found["segments"]:
+            file = open_arrays(self.path / name)
+            try:
+                _load(file.arrays, file.meta, terms, predicates, segments)
+            except (KeyError, TypeError, ValueError, IndexError) as error:
+                raise DataError(f"{file.path}: not a segment of tidings: {error!r}") from None
+        saved = Saved(tuple(found["segments"]), len(terms), len(predicates))
+        return Filed(terms, predicates, tuple(segments)), saved, int(found["version"])
+
+    def write(self, what: Unsaved, saved: Saved, version: int) -> Saved:
+        """Write what is not saved, and let the index be at ``version``."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        taken = [int(file.name[len(_SEGMENT) :].split(".")[0]) for file in self.path.glob(f"{_SEGMENT}*.tidings")]
+        first = max(taken, default=0) + 1
+        names = [f"{_SEGMENT}{first + i:06}.tidings" for i in range(len(what.segments))]
+        for i, (name, segment) in enumerate(zip(names, what.segments, strict=True)):
+            dead = what.dead if i == len(names) - 1 else ()
+            self._write_segment(name, segment, what.new if i == 0 else {}, dead, what.terms)
+        after = Saved((*saved.names, *names), what.terms, what.predicates)
+        self._write_manifest(version, after.names)
+        return after
+
+    def clear(self) -> None:
+        """Remove the manifest, so that the index is built again."""
+        (self.path / MANIFEST).unlink(missing_ok=True)
+
+    def _write_segment(self, name: str, segment: Segment, new: Arrays, dead: Sequence[IntArray], terms: int) -> None:
+        subscribers = segment.subscribers
+        texts = {"subscriber": subscribers.subscribers, "tag": subscribers.tags, "query": subscribers.queries}
+        arrays: Arrays = {
+            **{f"{_PLAIN}{key}": array for key, array in segment.tables[0].arrays().items()},
+            **{f"{_BOXES}{key}": array for key, array in segment.tables[1].arrays().items()},
+            **{f"id_{key}": array for key, array in subscribers.ids.arrays().items()},
+            **{key: array for name, column in texts.items() for key, array in _text_arrays(name, column).items()},
+            **{key: getattr(subscribers, key) for key in ("starts", "versions", "since", "until")},
+            **new,
+            "dead": np.concatenate([np.zeros(0, dtype=np.int64), *dead]).astype(np.int32),
+        }
+        meta: dict[str, JSON] = {
+            "limits": [table.limit for table in segment.tables],
+            "dead": [len(numbers) for numbers in dead],
+            "terms": terms,
+        }
+        write_arrays(self.path / name, arrays, meta)
+
+    def _write_manifest(self, version: int, names: Sequence[str]) -> None:
+        """Let these segments be the index, and remove all others."""
+        manifest = {"format": FORMAT, "language": self.language, "version": version, "segments": list(names)}
+        temporary = self.path / f"{MANIFEST}.tmp"
+        with temporary.open("w") as file:
+            json.dump(manifest, file)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(self.path / MANIFEST)
+        folder = os.open(self.path, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+        for left in self.path.glob(f"{_SEGMENT}*"):
+            if left.name not in names:
+                left.unlink(missing_ok=True)
+
+
+def _text_arrays(name: str, column: pa.LargeStringArray) -> Arrays:
+    if column.offset:
+        column = pa.concat_arrays([column])
+    _, offsets, data = column.buffers()
+    bounds = np.frombuffer(offsets, dtype=np.int64)[: len(column) + 1] if offsets else np.zeros(1, dtype=np.int64)
+    return {
+        f"{name}_offsets": bounds,
+        f"{name}_data": np.frombuffer(data, dtype=np.uint8)[: bounds[-1]] if data else np.zeros(0, dtype=np.uint8),
+    }
+
+
+def _text_column(name: str, arrays: Arrays) -> pa.LargeStringArray:
+    offsets, data = arrays[f"{name}_offsets"], arrays[f"{name}_data"]
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
+    return pa.Array.from_buffers(pa.large_string(), len(offsets) - 1, buffers)
+
+
+def _beginning(prefix: str, arrays: Arrays) -> Arrays:
+    return {key[len(prefix) :]: array for key, array in arrays.items() if key.startswith(prefix)}
+
+
+def _load(
+    arrays: Arrays, meta: dict[str, Any], terms: Dictionary, predicates: Predicates, segments: list[Segment]
+) -> None:
+    """Add the segment of a file to ``segments``, with its terms and predicates, and bury who is dead in any."""
+    if new := _beginning(_TERM, arrays):
+        terms.load(new, meta["terms"])
+        predicates.extend(_beginning(_PREDICATE, arrays))
+    plain, boxes = (
+        Entries(limit=limit, **_beginning(kind, arrays))
+        for kind, limit in zip((_PLAIN, _BOXES), meta["limits"], strict=True)
+    )
+    ids = StringTable.from_arrays(_beginning("id_", arrays))
+    subscribers = Subscribers(
+        starts=arrays["starts"],
+        ids=ids,
+        subscribers=_text_column("subscriber", arrays),
+        tags=_text_column("tag", arrays),
+        queries=_text_column("query", arrays),
+        versions=arrays["versions"],
+        since=arrays["since"],
+        until=arrays["until"],
+        died=np.zeros(len(ids), dtype=np.int32),
+    )
+    segments.append(Segment((plain, boxes), subscribers))
+    if meta["dead"]:
+        ends = np.cumsum(meta["dead"])[:-1]
+        for segment, numbers in zip(segments, np.split(arrays["dead"], ends), strict=True):
+            segment.subscribers.died[numbers] = 1
