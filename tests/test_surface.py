@@ -7,6 +7,7 @@ import tidings
 def test_the_public_names_are_these() -> None:
     assert tidings.__all__ == [
         "Analyser",
+        "Engine",
         "Explanation",
         "Match",
         "Publication",

@@ -6,7 +6,8 @@
 matched: smoke: "smoke"; no drill
 """
 
-from tidings.engine import Engine
+from typing import TYPE_CHECKING, Any
+
 from tidings.language import Explanation, covers, evaluate, explain, parse, to_text
 from tidings.model import (
     Match,
@@ -20,6 +21,9 @@ from tidings.model import (
     TidingsError,
 )
 from tidings.terms import Analyser
+
+if TYPE_CHECKING:
+    from tidings.engine import Engine
 
 __all__ = [
     "Analyser",
@@ -40,3 +44,12 @@ __all__ = [
     "parse",
     "to_text",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """The engine, with all that it needs, is loaded when it is first asked for."""
+    if name == "Engine":
+        from tidings.engine import Engine  # noqa: PLC0415
+
+        return Engine
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

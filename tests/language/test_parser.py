@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from tidings.language import parse, to_text
+from tidings.language.reader import Reader
 from tidings.model import (
     And,
     Circle,
@@ -135,3 +136,20 @@ def test_threads_share_the_parser() -> None:
 def test_unknown_syntax_is_misuse() -> None:
     with pytest.raises(ValueError, match="padres"):
         parse("fire", syntax="sql")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "n" * 60 + ":(" + " OR ".join("abcdefghijkl") + ")",
+        "x:>9e18 x:<-9e18 y:1e5..9e18 ts:>=2020-01-02T03:04:05.123456+01:00",
+        "bounding_box:[-0.1e-1 -1e-300 1e-7 2.2250738585072014e-308] point_radius:[1 2 10mi]",
+        r'"\"\"\"\\\\" x:"\\\\\"" topic:"\"/\""',
+        "a(b)(c)-(d OR e)",
+    ],
+)
+def test_a_short_text_is_never_written_much_longer(text: str) -> None:
+    """The estimate that saves the parser from writing every query out."""
+    reader = Reader(text)
+    written = to_text(reader.read())
+    assert len(written) <= 2 * len(text) + len(reader.places) * (len(text) + 128)

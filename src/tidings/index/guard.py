@@ -282,6 +282,8 @@ class GuardIndex:
         """What :meth:`save` has to write: all changes up to now."""
         with self._writing:
             self._freeze()
+            if len(self._segments) == len(self._saved.names):  # an empty one, to say who died
+                self._segments = (*self._segments, compiled(Recent().source(), self._predicates))
             return unsaved(Filed(self._terms, self._predicates, self._segments), self._saved)
 
     def save(self, store: Store, what: Unsaved, version: int) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-from lark.exceptions import UnexpectedEOF, UnexpectedInput, UnexpectedToken
-
 from tidings.model.errors import QueryError
 
 # What people write by habit from other languages, matched at the place where reading stopped.
@@ -33,51 +31,17 @@ _HABITS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     )
 )
 
-# What may come next, most telling first: a terminal of the grammar and how a person would name it.
-_EXPECTED = (
-    ("COORDINATE", "a number or ']'"),
-    ("CLOSE", "']' or '}'"),
-    ("RSQB", "']'"),
-    ("_TO", "TO, as in [10 TO 20]"),
-    ("PATH", "a topic like sports/soccer"),
-    ("LSQB", "'[', as in bounding_box:[150.5 -34.2 151.4 -33.4] or point_radius:[151.2 -33.9 16km]"),
-    ("VALUE", "a value"),
-    ("WORD", "a word"),
-    ("_OR", "OR or ')'"),
-    ("RPAR", "')'"),
-)
-_PADRES_EXPECTED = (
-    ("LITERAL", "a value, as in [volume,>,300000]"),
-    ("OPERATOR", "an operator, as in [volume,>,300000]"),
-    ("NAME", "the name of an attribute, as in [volume,>,300000]"),
-    ("RSQB", "']'"),
-    ("LSQB", "'[', as in [volume,>,300000]"),
-    ("COMMA", "','"),
-)
 
-
-def complaint(error: UnexpectedInput, text: str, syntax: str) -> QueryError:
-    """The error of the parser library, told with the column and what was expected there."""
-    allowed = _allowed(error)
-    names = _PADRES_EXPECTED if syntax == "padres" else _EXPECTED
-    expected = next((name for terminal, name in names if terminal in allowed), "the end")
-    if isinstance(error, UnexpectedEOF) or (isinstance(error, UnexpectedToken) and error.token.type == "$END"):
-        return QueryError(f"the query ends where {expected} was expected", len(text) + 1)
-    position = error.pos_in_stream or 0
-    if syntax == "tidings" and (hint := _habit(text, position)):
+def complaint(text: str, position: int, expected: str, may_end: bool, knows_habits: bool) -> QueryError:
+    """That ``expected`` does not stand at a position, told with its column; ``may_end``: the query could end there."""
+    rest = text[position:].lstrip()
+    position = len(text) - len(rest)
+    if not rest:
+        return QueryError(f"the query ends where {expected} was expected", position + 1)
+    hints = (hint for pattern, hint in _HABITS if pattern.match(text, position))
+    if knows_habits and (hint := next(hints, None)):
         return QueryError(hint, position + 1)
-    got = text[position : position + 20].split(maxsplit=1)[0]
-    if got[0] in ")]}" and "$END" in allowed:
+    got = rest[:20].split(maxsplit=1)[0]
+    if got[0] in ")]}" and may_end:
         return QueryError(f"{got[0]!r} closes nothing that is open", position + 1)
     return QueryError(f"expected {expected}, got {got!r}", position + 1)
-
-
-def _habit(text: str, position: int) -> str | None:
-    return next((hint for pattern, hint in _HABITS if pattern.match(text, position)), None)
-
-
-def _allowed(error: UnexpectedInput) -> set[str]:
-    """The terminals of the grammar that could have come instead."""
-    if isinstance(error, UnexpectedToken):
-        return set(error.accepts or error.expected)
-    return set(getattr(error, "allowed", None) or getattr(error, "expected", None) or ())

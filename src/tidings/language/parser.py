@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import re
-from functools import cache
-from importlib import resources
-from typing import Literal, cast
+from typing import Literal
 
-from lark import Lark
-from lark.exceptions import UnexpectedInput, VisitError
-
-from tidings.language.builder import PadresBuilder, Part, QueryBuilder
-from tidings.language.complaints import complaint
 from tidings.language.normal import MAX_DEPTH, Conjunction, normal_form
+from tidings.language.padres import PadresReader
 from tidings.language.printer import to_text
+from tidings.language.reader import Reader
 from tidings.model.errors import QueryError
-from tidings.model.query import ATTRIBUTE_NAME, BARE_WORD, UNWRITABLE, Query
+from tidings.model.query import UNWRITABLE, Query
 from tidings.terms import ENGLISH, Analyser
 
 MAX_QUERY_CHARS = 4_096
@@ -47,28 +42,22 @@ def parse_normal(
     [('fire',), ('smoke',)]
     """
     _check_characters(text)
-    if syntax == "tidings":
-        _check_nesting(text)
     if syntax not in ("tidings", "padres"):
         raise ValueError(f"syntax is 'tidings' or 'padres', got {syntax!r}")
+    if syntax == "tidings":
+        _check_nesting(text)
+    reader: Reader | PadresReader = Reader(text) if syntax == "tidings" else PadresReader(text)
+    query = reader.read()
     try:
-        part = cast(Part, _parser(syntax).parse(text))
-    except VisitError as error:
-        raise error.orig_exc from None
-    except UnexpectedInput as error:
-        raise complaint(error, text, syntax) from None
-    try:
-        conjunctions = normal_form(part.query, analyser)
+        conjunctions = normal_form(query, analyser)
     except QueryError as error:
-        raise QueryError(error.problem, _column_of(error, part)) from None
-    if (written := len(to_text(part.query))) > MAX_QUERY_CHARS:  # so that what was read can be written and read again
-        raise QueryError(f"written out, {_too_long(written)}", part.column)
-    return part.query, conjunctions
-
-
-def _column_of(error: QueryError, whole: Part) -> int:
-    """Where the culprit that the normal form names stands in the text."""
-    return next((part.column for part in whole.walk() if part.query is error.culprit), whole.column)
+        raise QueryError(error.problem, reader.column_of(error.culprit or query)) from None
+    # What was read can be written, and read again. A part takes no more than a name (of a list, maybe repeated), 128
+    # characters for numbers and signs, and twice its text if all of it is escaped: mostly there is no need to try.
+    longest = 2 * len(text) + len(reader.places) * (len(text) + 128)
+    if longest > MAX_QUERY_CHARS and (written := len(to_text(query))) > MAX_QUERY_CHARS:
+        raise QueryError(f"written out, {_too_long(written)}", reader.column_of(query))
+    return query, conjunctions
 
 
 def _check_characters(text: str) -> None:
@@ -92,20 +81,10 @@ def _too_long(characters: int) -> str:
 
 def _check_nesting(text: str) -> None:
     """Refuse a tower of brackets before time is spent on it."""
+    if text.count("(") <= MAX_DEPTH:
+        return
     depth = 0
     for found in _BRACKETS.finditer(text):
         depth += {"(": 1, ")": -1}.get(found[0], 0)
         if depth > MAX_DEPTH:
             raise QueryError(f"it is nested deeper than {MAX_DEPTH} levels", found.start() + 1)
-
-
-@cache
-def _parser(syntax: str) -> Lark:
-    if syntax == "padres":
-        return Lark(_grammar("padres.lark"), parser="lalr", transformer=PadresBuilder())
-    grammar = _grammar("query.lark").replace("WORD_TEXT", BARE_WORD.replace("/", r"\/"))
-    return Lark(grammar.replace("NAME_TEXT", ATTRIBUTE_NAME), parser="lalr", transformer=QueryBuilder())
-
-
-def _grammar(name: str) -> str:
-    return resources.files("tidings.language").joinpath(name).read_text(encoding="utf-8")

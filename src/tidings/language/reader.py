@@ -1,0 +1,187 @@
+"""What is written where in a query? Recursive descent over the text, a method for each rule of the grammar::
+
+    any   = all {"OR" all}
+    all   = one {["AND"] one}
+    one   = {"NOT" | "-"} atom
+    atom  = "(" any ")" | word ["*"] | quoted ["~" number] | "has:" name
+          | name ":" list(value) | "topic:" list(path) | "bounding_box:" place | "point_radius:" place
+    list  = item | "(" item {"OR" item} ")"
+    value = ["*"] literal ["*"] | (">" | ">=" | "<" | "<=") bare | ("[" | "{") bound "TO" bound ("]" | "}")
+    place = "[" number {[","] number} "]"
+
+Space may stand between tokens. Where several could stand, the first alternative of the pattern counts. An error in the
+meaning of a condition gives way to a sign right behind it that cannot be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from tidings.language import builder
+from tidings.language.builder import Token, at, text_of
+from tidings.language.scanner import Scanner, signs
+from tidings.model import query as tree
+from tidings.model.errors import QueryError
+from tidings.model.query import And, Not, Or, Query
+
+T = TypeVar("T")
+
+_QUOTED = r"""(?P<QUOTED>(?s:"(?:\\.|[^"\\])*"|[“„](?:\\.|[^“”„\\])*[”“]))"""
+_BARE = r"""(?P<BARE>[^\s()\[\]{}"“”„*]+)"""
+_LAST_STAR = r"(?P<STAR>\*(?=[\s()\[\]{}]|$))"
+_AND, _OR, _NOT = (rf"""(?P<{word}>{word}(?=[\s()"“”„]|$))""" for word in ("AND", "OR", "NOT"))
+
+_SIGN = signs(
+    *(_NOT, _AND, _OR),
+    *(rf"(?P<{name}>{name}:)" for name in ("bounding_box", "point_radius", "topic", "has")),
+    rf"(?P<FIELD>{tree.ATTRIBUTE_NAME}:)",
+    rf"(?P<PREFIX>{tree.BARE_WORD}\*(?=[\s()]|$))",
+    rf"(?P<WORD>{tree.BARE_WORD})",
+    _QUOTED,
+    r"(?P<MINUS>-(?=[^\s)\-]))|(?P<OPEN>\()|(?P<CLOSE>\))|(?P<END>\Z)",
+)
+_SLOP = signs(r"~(?P<SLOP>[0-9]{1,9})")
+_LIST = signs(r"(?P<OPEN>\()")
+_LIST_GOES_ON = signs(_OR, r"(?P<CLOSE>\))")
+_VALUE = signs(r"(?P<COMPARE>>=|<=|>|<)", r"(?P<STAR>\*(?=[^\s()\[\]{}*]))", _QUOTED, _BARE, r"(?P<OPEN>[\[{])")
+_LITERAL = signs(_QUOTED, _BARE)
+_STAR = signs(_LAST_STAR)
+_BARE_VALUE = signs(_BARE)
+_BOUND = signs(_LAST_STAR, _BARE)
+_TO = signs(r"(?P<TO>TO(?=\s))")
+_RANGE_END = signs(r"(?P<CLOSE>[\]}])")
+_PATH = signs(_QUOTED, r"""(?P<PATH>[^\s()\[\]{}"“”„]+)""")
+_PLACE = signs(r"(?P<OPEN>\[)")
+_COORDINATE = signs(r"""(?P<COORDINATE>[^\s,()\[\]{}"“”„]+)""")
+_COMMA = signs(r"(?P<COMMA>,)")
+_PLACE_END = signs(r"(?P<CLOSE>\])")
+
+
+class Reader(Scanner):
+    """Reads one query."""
+
+    _depth = 0
+    _in_list = False
+
+    def read(self) -> Query:
+        try:
+            return self._any()
+        except QueryError:
+            if not self.refused:
+                self._following()
+            raise
+
+    def _any(self) -> Query:
+        """The rules ``any`` and ``all``, up to the end or to the bracket that closes them."""
+        alternatives: list[Query] = []
+        joined: list[Query] = []
+        sign = self.token(_SIGN, "a word")
+        while True:
+            joined.append(self._one(sign))
+            sign = self._following()
+            kind = sign.lastgroup
+            if kind in ("END", "CLOSE"):
+                break
+            if kind == "OR":
+                alternatives.append(_joined(And, joined))
+                joined = []
+            if kind in ("OR", "AND"):
+                sign = self.token(_SIGN, "a word")
+        if (kind == "CLOSE") != (self._depth > 0):
+            self.position = sign.start()
+            raise self.refusal("')'" if self._depth else "the end", may_end=not self._depth)
+        return _joined(Or, [*alternatives, _joined(And, joined)])
+
+    def _following(self) -> Token:
+        """The sign behind a condition."""
+        if self._in_list:
+            return self.token(_SIGN, "OR or ')'")
+        return self.token(_SIGN, "a word", may_end=not self._depth)
+
+    def _one(self, sign: Token) -> Query:
+        negations = []
+        while sign.lastgroup in ("NOT", "MINUS"):
+            negations.append(sign)
+            sign = self.token(_SIGN, "a word")
+        query = self._atom(sign)
+        while negations:
+            query = Not(query)
+            self.places.append((query, negations.pop()))
+        return query
+
+    def _atom(self, sign: Token) -> Query:
+        match sign.lastgroup:
+            case "WORD" | "AND" | "OR":
+                return self._placed(sign, tree.Word, text_of(sign))
+            case "FIELD":
+                conditions = self._listed(self._value)
+                return _joined(Or, [self._placed(sign, build, text_of(sign)[:-1]) for build in conditions])
+            case "bounding_box":
+                return self._placed(sign, builder.box, sign, self._coordinates())
+            case "point_radius":
+                return self._placed(sign, builder.circle, sign, self._coordinates())
+            case "OPEN":
+                self._depth += 1
+                query = self._any()
+                self._depth -= 1
+                return query
+            case "QUOTED":
+                slop = self.maybe(_SLOP)
+                return self._placed(sign, tree.Phrase, builder.unquoted(sign), int(text_of(slop)) if slop else 0)
+            case "PREFIX":
+                return self._placed(sign, tree.Prefix, text_of(sign)[:-1])
+            case "has":
+                name = self.token(_BARE_VALUE, "a value")
+                return self._placed(sign, at, name, tree.Present, text_of(name))
+            case "topic":
+                paths = self._listed(lambda: self.token(_PATH, "a topic like sports/soccer"))
+                steps = [(path, tuple(builder.unquoted(path).split("/"))) for path in paths]
+                return _joined(Or, [self._placed(sign, at, path, tree.Topic, own) for path, own in steps])
+            case _:
+                self.position = sign.start()
+                raise self.refusal("a word")
+
+    def _listed(self, item: Callable[[], T]) -> list[T]:
+        if not self.maybe(_LIST):
+            return [item()]
+        self._in_list = True
+        items = [item()]
+        while self.token(_LIST_GOES_ON, "OR or ')'").lastgroup == "OR":
+            items.append(item())
+        self._in_list = False
+        return items
+
+    def _value(self) -> builder.Condition:
+        first = self.token(_VALUE, "a value")
+        if first.lastgroup == "COMPARE":
+            return builder.compare(first, self.token(_BARE_VALUE, "a value"))
+        if first.lastgroup == "OPEN":
+            low = self.token(_BOUND, "a value")
+            self.token(_TO, "TO, as in [10 TO 20]")
+            high = self.token(_BOUND, "a value")
+            return builder.interval(first, low, high, self.token(_RANGE_END, "']' or '}'"))
+        literal = self.token(_LITERAL, "a value") if first.lastgroup == "STAR" else first
+        star = self.maybe(_STAR)
+        if literal is first and not star:
+            return builder.equals(literal)
+        kind = tree.StartsWith if literal is first else tree.Contains if star else tree.EndsWith
+        return builder.piece(kind, literal, star)
+
+    def _coordinates(self) -> list[Token]:
+        self.token(_PLACE, "'[', as in bounding_box:[150.5 -34.2 151.4 -33.4] or point_radius:[151.2 -33.9 16km]")
+        found = [self.token(_COORDINATE, "a number or ']'")]
+        while not self.maybe(_PLACE_END):
+            self.maybe(_COMMA)
+            found.append(self.token(_COORDINATE, "a number or ']'"))
+        return found
+
+    def _placed(self, first: Token, build: Callable[..., Query], *arguments: Any) -> Query:
+        """Build the condition that begins with ``first`` and ends here."""
+        query = at(first, build, *arguments)
+        self.places.append((query, first))
+        return query
+
+
+def _joined(kind: type[And] | type[Or], parts: list[Query]) -> Query:
+    return parts[0] if len(parts) == 1 else kind(tuple(parts))

@@ -1,0 +1,97 @@
+"""The index against brute force on the real data: 20,000 publications times 10,000 subscriptions of each generator."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from tidings.bench.matching import Workload
+from tidings.bench.names import Name
+from tidings.bench.workloads import workload
+from tidings.index import BruteForce, GuardIndex, Matches
+from tidings.language import Content, evaluate_content, parse
+from tidings.model import Publication, Subscription
+from tidings.tables import publications
+from tidings.terms import ENGLISH
+from tidings.terms.vocabulary import IntArray
+
+PUBLICATIONS, SUBSCRIPTIONS = 20_000, 10_000
+BLOCK_ROWS = 5_000
+"""So many publications are compared at once: squares have six million matches in them."""
+
+
+@pytest.fixture(scope="module")
+def data() -> Path:
+    folder = os.environ.get("TIDINGS_DATA")
+    if not folder:
+        pytest.skip("set TIDINGS_DATA to the folder of the real data to run this test")
+    return Path(folder)
+
+
+@pytest.fixture(scope="module", params=list(Name))
+def made(data: Path, request: pytest.FixtureRequest) -> Workload:
+    return workload(request.param, data, SUBSCRIPTIONS, PUBLICATIONS, seed=1)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_the_index_equals_brute_force_on_real_data(made: Workload) -> None:
+    asked = parsed(made.subscriptions)
+    numbers = {subscription.id: number for number, subscription in enumerate(asked)}
+    assert len(numbers) == SUBSCRIPTIONS and made.posts.num_rows == PUBLICATIONS
+    oracle = BruteForce()
+    oracle.add(asked)
+    indexes = filled(made, asked)
+    matches = 0
+    for start in range(0, PUBLICATIONS, BLOCK_ROWS):
+        block = made.posts.slice(start, BLOCK_ROWS)
+        expected = sorted_pairs(oracle.match(block), numbers)
+        for way, index in indexes.items():
+            assert np.array_equal(sorted_pairs(index.match(block), numbers), expected), way
+        matches += len(expected)
+    print(f"{made.name}: {matches:,} matches")  # shown by pytest -rP
+    assert matches > 100
+
+
+@pytest.mark.slow
+def test_brute_force_equals_the_reference_on_real_data(made: Workload) -> None:
+    asked, posts = parsed(made.subscriptions.slice(0, 200)), made.posts.slice(0, 200)
+    oracle = BruteForce()
+    oracle.add(asked)
+    every = [Content.of(post, ENGLISH) for post in publications(posts) if isinstance(post, Publication)]
+    expected = {
+        (row, subscription.id)
+        for row, content in enumerate(every)
+        for subscription in asked
+        if evaluate_content(subscription.query, content, ENGLISH)
+    }
+    assert oracle.match(posts).pairs() == expected
+    assert expected and len(every) == 200
+
+
+def parsed(subscriptions: pa.Table) -> list[Subscription]:
+    return [Subscription(row["id"], parse(row["query"])) for row in subscriptions.to_pylist()]
+
+
+def filled(made: Workload, asked: list[Subscription]) -> dict[str, GuardIndex]:
+    """The same subscriptions by each way in: as values, as a table, and both, in the place of others, compacted."""
+    table, half = made.subscriptions.select(["id", "query"]), len(asked) // 2
+    others = table.set_column(1, "query", table["query"].take(pa.array(np.roll(np.arange(len(asked)), 1))))
+    indexes = {way: GuardIndex(sample=made.sample) for way in ("values", "table", "compacted")}
+    indexes["values"].add(asked)
+    indexes["table"].add_table(table)
+    indexes["compacted"].add_table(others)
+    indexes["compacted"].add(asked[:half])
+    indexes["compacted"].add_table(table.slice(half))
+    indexes["compacted"].compact()
+    return indexes
+
+
+def sorted_pairs(found: Matches, numbers: dict[str, int]) -> IntArray:
+    """Each match as one number, of its row and its subscription; one that was found twice is there twice."""
+    subscriptions = np.fromiter((numbers[name] for name in found.ids), dtype=np.int64, count=len(found.ids))
+    return np.sort(found.rows * len(numbers) + subscriptions)
