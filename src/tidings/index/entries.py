@@ -36,7 +36,7 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """A table of entries, as :func:`tidings.index.kernels.match_rows` takes it; all arrays are int32.
+    """A table of entries, as :mod:`tidings.index.kernels` takes it; all arrays are int32.
 
     ``link`` is empty where the entries lie side by side; ``tests`` where none has a test; ``boxes`` int32[4, entries]
     and ``runs`` are there for those side by side that all have one.
@@ -167,7 +167,7 @@ def side_by_side(entries: Loose, predicates: Predicates) -> tuple[Entries, Entri
     tested, slots, asks_more = tested.taken(order), slots[order], asks_more[order]
     alike = np.column_stack([tested.guards, slots, asks_more])
     boxes = (predicates.keys.filled[tested.tests] >> 32).astype(np.int32)
-    without = without.taken(np.argsort(without.guards, kind="stable"))
+    without = without.taken(np.lexsort((without.firsts, without.guards)))
     tests = without.tests if np.any(without.tests != NO_TEST) else _NOTHING
     plain = _table(without, tests, _NO_BOXES, _NOTHING)
     return plain, _table(tested, tested.tests, boxes.T, _run_lengths(alike) * np.where(asks_more, -1, 1))

@@ -19,6 +19,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from tidings.index import kernels
@@ -110,21 +111,21 @@ class Scratch:
         self.terms = terms
         self.reader = Reader(terms, analyser)
         self.mark = 0
-        self._stamps: IntArray = np.full(1, -1, dtype=np.int64)
+        self._bits: npt.NDArray[np.uint32] = np.zeros(1, dtype=np.uint32)
         self._query_stamps: IntArray = np.full(1, -1, dtype=np.int64)
         self.out: IdArray = np.empty(_FIRST_ROOM, dtype=np.int32)
 
-    def stamps(self) -> IntArray:
-        self._stamps = _at_least(self._stamps, len(self.terms))
-        return self._stamps
+    def bits(self) -> npt.NDArray[np.uint32]:
+        """One for each term, all 0."""
+        needed = (len(self.terms) >> 5) + 1
+        if needed > len(self._bits):
+            self._bits = np.zeros(2 * needed, dtype=np.uint32)
+        return self._bits
 
     def query_stamps(self, queries: int) -> IntArray:
-        self._query_stamps = _at_least(self._query_stamps, queries)
+        if queries > len(self._query_stamps):
+            self._query_stamps = np.full(2 * queries, -1, dtype=np.int64)
         return self._query_stamps
-
-
-def _at_least(stamps: IntArray, count: int) -> IntArray:
-    return stamps if count <= len(stamps) else np.full(max(count, 2 * len(stamps)), -1, dtype=np.int64)
 
 
 class GuardIndex:
@@ -500,13 +501,13 @@ class GuardIndex:
 def _blocks(state: State, batch: Batch, scratch: Scratch, counters: IntArray) -> Iterator[Block]:
     """The matched queries of a batch, part by part, in blocks that fit into the scratch."""
     row_ends = np.empty(len(batch.terms), dtype=np.int64)
-    stamps = scratch.stamps()
+    bits = scratch.bits()
     for part in state.parts:
         query_stamps = scratch.query_stamps(part.query_count)
         for table in (table for table in part.tables if len(table)):
             row = 0
             while row < len(batch.terms):
-                marks = stamps, query_stamps, scratch.mark, scratch.out, row_ends, counters
+                marks = bits, query_stamps, scratch.mark, scratch.out, row_ends, counters
                 stop = _matched(state, batch, table, row, marks)
                 if stop > row:
                     yield Block(part, row, stop, row_ends, scratch.out[: row_ends[stop - 1]])
@@ -524,8 +525,10 @@ def _matched(state: State, batch: Batch, table: Entries, row: int, marks: tuple[
     if len(table.runs):
         boxes = table.starts, table.runs, table.firsts, table.tests, table.boxes
         return int(kernels.match_boxes(row, *publications, *tokens, *boxes, *rest))
-    entries = table.starts, table.link, table.limit, table.firsts, table.tests
-    return int(kernels.match_rows(row, *publications, *tokens, *entries, *rest))
+    if len(table.link):
+        chained = table.starts, table.link, table.limit, table.firsts, table.tests
+        return int(kernels.match_chained(row, *publications, *tokens, *chained, *rest))
+    return int(kernels.match_side_by_side(row, *publications, *tokens, table.starts, table.firsts, table.tests, *rest))
 
 
 def _fanned_out(block: Block, instants: IntArray, moment: int) -> Deliveries:

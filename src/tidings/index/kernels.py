@@ -10,7 +10,7 @@ side is also there as four int32, the upper halves of its keys (``boxes``): they
 half is that of a bound, and the processor compares several at once.
 """
 
-# ruff: noqa: PLR1714, PLR0912, PLR0913, PLR0917  (kernels take arrays, not objects, and calls cost)
+# ruff: noqa: PLR1714, PLR0913, PLR0917  (kernels take arrays, not objects, and calls cost)
 # numba takes no annotations: shapes and types are in the docstrings.
 # mypy: disallow_untyped_defs=False
 # mypy: disallow_untyped_calls=False
@@ -97,17 +97,41 @@ def _holds(p, row, kinds, slots, keys, circles, sequence_words, sequence_offsets
 
 
 @numba.njit(cache=True, nogil=True)
-def _stream_holds(s, stop, own, row, stream, stamps, kinds, slots, keys, circles, sequence_words, sequence_offsets,
-                  numbers, lon, lat, token_offsets, tokens):  # fmt: skip
+def _has(bits, t):
+    """Whether the row at hand has a term."""
+    return (bits[t >> 5] >> np.uint32(t & 31)) & np.uint32(1) != 0
+
+
+@numba.njit(cache=True, nogil=True)
+def _set(row, terms, term_offsets, bits):
+    """Let ``bits`` uint32[terms / 32], all 0 before, say which terms a row has."""
+    for k in range(term_offsets[row], term_offsets[row + 1]):
+        t = terms[k]
+        if t >= 0:
+            bits[t >> 5] |= np.uint32(1) << np.uint32(t & 31)
+    bits[ALWAYS] |= np.uint32(1)
+
+
+@numba.njit(cache=True, nogil=True)
+def _clear(row, terms, term_offsets, bits):
+    for k in range(term_offsets[row], term_offsets[row + 1]):
+        if terms[k] >= 0:
+            bits[terms[k] >> 5] = np.uint32(0)
+    bits[ALWAYS] = np.uint32(0)
+
+
+@numba.njit(cache=True, nogil=True)
+def _stream_holds(s, stop, row, stream, bits, kinds, slots, keys, circles, sequence_words, sequence_offsets, numbers,
+                  lon, lat, token_offsets, tokens):  # fmt: skip
     """Whether all that stands in a stream from s to stop holds of a row."""
     while s < stop and stream[s] >= 0:
-        if stamps[stream[s]] != own:
+        if not _has(bits, stream[s]):
             return False
         s += 1
     while s < stop:
         u = -stream[s] - 1
         if u & 1 == 0:
-            holds = stamps[u >> 1] != own
+            holds = not _has(bits, u >> 1)
         else:
             holds = _holds(
                 u >> 2, row, kinds, slots, keys, circles, sequence_words, sequence_offsets, numbers, lon, lat,
@@ -120,79 +144,159 @@ def _stream_holds(s, stop, own, row, stream, stamps, kinds, slots, keys, circles
 
 
 @numba.njit(cache=True, nogil=True)
-def _stamp(row, own, terms, term_offsets, stamps):
-    """Mark the terms of a row."""
-    for k in range(term_offsets[row], term_offsets[row + 1]):
-        if terms[k] >= 0:
-            stamps[terms[k]] = own
-    stamps[ALWAYS] = own
+def _emitted(held, row, own, tests, stream_offsets, stream, entry_queries, kinds, slots, keys, circles, sequence_words,
+             sequence_offsets, numbers, lon, lat, token_offsets, tokens, bits, query_stamps, out, found):  # fmt: skip
+    """Write the queries of those of the entries ``held`` whose test (``tests`` may be empty) and stream hold.
+
+    Returns how many queries there are in ``out`` now, or -1 if there is no room.
+    """
+    for i in range(len(held)):
+        at = held[i]
+        if len(tests) and tests[at] >= 0 and not _in_box(tests[at], row, slots, keys, numbers):
+            continue
+        if stream_offsets[at] < stream_offsets[at + 1] and not _stream_holds(
+            stream_offsets[at], stream_offsets[at + 1], row, stream, bits, kinds, slots, keys, circles, sequence_words,
+            sequence_offsets, numbers, lon, lat, token_offsets, tokens,
+        ):  # fmt: skip
+            continue
+        q = entry_queries[at]
+        if q < 0:
+            q = -q - 1
+            if query_stamps[q] == own:
+                continue
+            query_stamps[q] = own
+        if found == len(out):
+            query_stamps[q] = -1
+            return -1
+        out[found] = q
+        found += 1
+    return found
 
 
 @numba.njit(cache=True, nogil=True)
-def _undone(row, queries, query_stamps):
+def _undone(row, terms, term_offsets, bits, queries, query_stamps):
     """A row that will be matched again: what it found so far was not found."""
     for q in queries:
         query_stamps[q] = -1
+    _clear(row, terms, term_offsets, bits)
     return row
 
 
 @numba.njit(cache=True, nogil=True)
-def match_rows(first_row, terms, term_offsets, numbers, lon, lat, token_offsets, tokens, starts, link, limit, firsts,
-               tests, stream_offsets, stream, entry_queries, kinds, slots, keys, circles, sequence_words,
-               sequence_offsets, stamps, query_stamps, mark, out, row_ends, counters):  # fmt: skip
-    """Match rows against one table of entries; stops before a row whose matches do not fit into ``out``.
+def match_chained(first_row, terms, term_offsets, numbers, lon, lat, token_offsets, tokens, starts, link, limit, firsts,
+                  tests, stream_offsets, stream, entry_queries, kinds, slots, keys, circles, sequence_words,
+                  sequence_offsets, bits, query_stamps, mark, out, row_ends, counters):  # fmt: skip
+    """Match rows against chained entries; stops before a row whose matches do not fit into ``out``.
 
     ``terms`` int32 with ``term_offsets`` int64[rows + 1]: the terms of each row, -1 for one nobody asks for.
-    ``numbers`` int64[rows, slots]. Side by side (``link`` empty) the entries of term t are starts[t] … starts[t + 1];
-    in a chain starts[t], then link[e], until -1, and those from ``limit`` on are newer than the reader and not there.
-    ``tests`` is empty where no entry has one. entry_queries[e] is the query q of an entry, or -q - 1 where q has other
-    entries in this table that may match the same row. ``stamps`` int64[terms] and ``query_stamps`` int64[queries] are
-    scratch: row r uses the mark ``mark`` + r + 1, which means nothing else. Matched queries go to ``out``; those of row
-    r end at row_ends[r]. ``counters`` int64[3] adds up candidates, verified and matches. Returns the first row that was
-    not matched.
+    ``numbers`` int64[rows, slots]. The entries of term t are starts[t], then link[e], until -1; those from ``limit`` on
+    are newer than the reader and not there. entry_queries[e] is the query q of an entry, or -q - 1 where q has other
+    entries in this table that may match the same row. ``bits`` uint32[terms / 32] is scratch, all 0 before and after.
+    ``query_stamps`` int64[queries] is scratch too: row r uses the mark ``mark`` + r + 1, which means nothing else.
+    Matched queries go to ``out``; those of row r end at row_ends[r]. ``counters`` int64[3] adds up candidates, verified
+    and matches. Returns the first row that was not matched.
     """
-    chained = len(link) > 0
-    known = len(starts) if chained else len(starts) - 1
     found = 0
     rows = len(term_offsets) - 1
+    held = np.empty(_MANY, dtype=np.int32)
     for row in range(first_row, rows):
-        own = mark + row + 1
-        candidates = verified = 0
-        _stamp(row, own, terms, term_offsets, stamps)
+        candidates = verified = n = 0
+        _set(row, terms, term_offsets, bits)
         before = found
-        for k in range(term_offsets[row], term_offsets[row + 1]):
-            t = terms[k]
-            if t < 0 or t >= known:
-                continue
-            e = starts[t]
-            end = -1 if chained else starts[t + 1]
-            while e != end:
-                at = e
-                e = link[e] if chained else e + 1
-                if at >= limit:
-                    continue
-                candidates += 1
-                if stamps[firsts[at]] != own:
-                    continue
-                verified += 1
-                if len(tests) and tests[at] >= 0 and not _in_box(tests[at], row, slots, keys, numbers):
-                    continue
-                if stream_offsets[at] < stream_offsets[at + 1] and not _stream_holds(
-                    stream_offsets[at], stream_offsets[at + 1], own, row, stream, stamps, kinds, slots, keys, circles,
-                    sequence_words, sequence_offsets, numbers, lon, lat, token_offsets, tokens,
-                ):  # fmt: skip
-                    continue
-                q = entry_queries[at]
-                if q < 0:
-                    q = -q - 1
-                    if query_stamps[q] == own:
+        for k in range(term_offsets[row], term_offsets[row + 1] + 1):
+            at = -1
+            if k < term_offsets[row + 1] and 0 <= terms[k] < len(starts):
+                at = starts[terms[k]]
+            while at >= 0 or (n > 0 and k == term_offsets[row + 1]):
+                if at >= 0:
+                    if at < limit:
+                        candidates += 1
+                        held[n] = at
+                        n += _has(bits, firsts[at])
+                    at = link[at]
+                    if n < _MANY:
                         continue
-                    query_stamps[q] = own
-                if found == len(out):
-                    query_stamps[q] = -1
-                    return _undone(row, out[before:found], query_stamps)
-                out[found] = q
-                found += 1
+                verified += n
+                found = _emitted(
+                    held[:n], row, mark + row + 1, tests, stream_offsets, stream, entry_queries, kinds, slots, keys,
+                    circles, sequence_words, sequence_offsets, numbers, lon, lat, token_offsets, tokens, bits,
+                    query_stamps, out, found,
+                )  # fmt: skip
+                if found < 0:
+                    return _undone(row, terms, term_offsets, bits, out[before:], query_stamps)
+                n = 0
+        _clear(row, terms, term_offsets, bits)
+        row_ends[row] = found
+        counters[0] += candidates
+        counters[1] += verified
+        counters[2] += found - before
+    return rows
+
+
+@numba.njit(cache=True, nogil=True)
+def _with_first(e, firsts, bits, held):
+    """The numbers, from e on, of those entries whose first term the row has; returns how many."""
+    count = 0
+    for i in range(len(firsts)):
+        held[count] = e + i
+        count += _has(bits, firsts[i])
+    return count
+
+
+@numba.njit(cache=True, nogil=True)
+def _with_second(held, stream_offsets, stream, bits):
+    """Keep of the entries ``held`` those whose stream does not begin with a term that the row lacks; how many."""
+    count = 0
+    for i in range(len(held)):
+        at = held[i]
+        second = ALWAYS
+        if stream_offsets[at] < stream_offsets[at + 1]:
+            second = max(stream[stream_offsets[at]], ALWAYS)
+        held[count] = at
+        count += _has(bits, second)
+    return count
+
+
+@numba.njit(cache=True, nogil=True)
+def match_side_by_side(first_row, terms, term_offsets, numbers, lon, lat, token_offsets, tokens, starts, firsts, tests,
+                       stream_offsets, stream, entry_queries, kinds, slots, keys, circles, sequence_words,
+                       sequence_offsets, bits, query_stamps, mark, out, row_ends, counters):  # fmt: skip
+    """:func:`match_chained` for entries side by side: those of term t are starts[t] … starts[t + 1].
+
+    Entries are sifted in passes over many, each without branches: a pass that only looks something up waits for many
+    places of memory at once, and one that decided entry by entry would wait for each.
+    """
+    found = 0
+    rows = len(term_offsets) - 1
+    held = np.empty(_MANY, dtype=np.int32)
+    for row in range(first_row, rows):
+        candidates = verified = n = 0
+        _set(row, terms, term_offsets, bits)
+        before = found
+        for k in range(term_offsets[row], term_offsets[row + 1] + 1):
+            e = end = 0
+            if k < term_offsets[row + 1] and 0 <= terms[k] < len(starts) - 1:
+                e, end = starts[terms[k]], starts[terms[k] + 1]
+            candidates += end - e
+            while e < end or (n > 0 and k == term_offsets[row + 1]):
+                stop = min(end, e + _MANY - n)
+                n += _with_first(e, firsts[e:stop], bits, held[n:])
+                e = stop
+                if n < _MANY and e < end:
+                    continue
+                if n < _MANY and k < term_offsets[row + 1]:
+                    break
+                verified += n
+                n = _with_second(held[:n], stream_offsets, stream, bits)
+                found = _emitted(
+                    held[:n], row, mark + row + 1, tests, stream_offsets, stream, entry_queries, kinds, slots, keys,
+                    circles, sequence_words, sequence_offsets, numbers, lon, lat, token_offsets, tokens, bits,
+                    query_stamps, out, found,
+                )  # fmt: skip
+                if found < 0:
+                    return _undone(row, terms, term_offsets, bits, out[before:], query_stamps)
+                n = 0
+        _clear(row, terms, term_offsets, bits)
         row_ends[row] = found
         counters[0] += candidates
         counters[1] += verified
@@ -213,7 +317,7 @@ def _compare(a, b, west, east, south, north, flags):
 
 
 @numba.njit(cache=True, nogil=True)
-def _held(flags, values, out):
+def _flagged(flags, values, out):
     """Copy the values whose flag is not 0, without a branch that no processor could foresee; returns how many."""
     count = 0
     for i in range(len(flags)):
@@ -223,69 +327,63 @@ def _held(flags, values, out):
 
 
 @numba.njit(cache=True, nogil=True)
+def _flagged_with_first(e, flags, firsts, bits, held):
+    """The numbers, from e on, of the entries whose flag is not 0 and whose first term the row has; how many."""
+    count = 0
+    for i in range(len(flags)):
+        held[count] = e + i
+        count += (flags[i] != 0) & _has(bits, firsts[i])
+    return count
+
+
+@numba.njit(cache=True, nogil=True)
 def match_boxes(first_row, terms, term_offsets, numbers, lon, lat, token_offsets, tokens, starts, runs, firsts, tests,
                 boxes, stream_offsets, stream, entry_queries, kinds, slots, keys, circles, sequence_words,
-                sequence_offsets, stamps, query_stamps, mark, out, row_ends, counters):  # fmt: skip
-    """:func:`match_rows` for entries side by side that all have a test, whose boxes are compared many at a time.
+                sequence_offsets, bits, query_stamps, mark, out, row_ends, counters):  # fmt: skip
+    """:func:`match_side_by_side` for entries that all have a test, whose boxes are compared many at a time.
 
     ``boxes`` int32[4, entries]. The entries from e to e + |runs[e]| compare the same slots; if runs[e] > 0 they ask for
     nothing else.
     """
-    known = len(starts) - 1
     found = 0
     rows = len(term_offsets) - 1
     flags, held = np.empty(_MANY, dtype=np.uint8), np.empty(_MANY, dtype=np.int32)
-    numbers_of_many = np.arange(_MANY).astype(np.int32)
     for row in range(first_row, rows):
-        own = mark + row + 1
         candidates = verified = 0
-        _stamp(row, own, terms, term_offsets, stamps)
+        _set(row, terms, term_offsets, bits)
         before = found
         for k in range(term_offsets[row], term_offsets[row + 1]):
             t = terms[k]
-            if t < 0 or t >= known:
+            if t < 0 or t >= len(starts) - 1:
                 continue
             e = starts[t]
             candidates += starts[t + 1] - e
             while e < starts[t + 1]:
-                only_box = runs[e] > 0
                 count = min(_MANY, abs(runs[e]))
+                stop = e + count
                 if found + count > len(out):
-                    return _undone(row, out[before:found], query_stamps)
+                    return _undone(row, terms, term_offsets, bits, out[before:found], query_stamps)
                 a = np.int32(numbers[row, slots[tests[e], 0]] >> 32)
                 b = np.int32(numbers[row, slots[tests[e], 1]] >> 32)
                 edges = _compare(
-                    a, b, boxes[0, e : e + count], boxes[1, e : e + count], boxes[2, e : e + count],
-                    boxes[3, e : e + count], flags[:count],
-                )  # fmt: skip
+                    a, b, boxes[0, e:stop], boxes[1, e:stop], boxes[2, e:stop], boxes[3, e:stop], flags[:count]
+                )
                 if edges > 0:
                     for i in range(count):
                         if flags[i] == 1 and not _in_box(tests[e + i], row, slots, keys, numbers):
                             flags[i] = 0
-                if only_box:
-                    found += _held(flags[:count], entry_queries[e : e + count], out[found : found + count])
-                    e += count
-                    continue
-                n = _held(flags[:count], numbers_of_many[:count], held)
-                verified += n
-                for i in range(n):
-                    at = e + held[i]
-                    if stamps[firsts[at]] != own:
-                        continue
-                    if stream_offsets[at] < stream_offsets[at + 1] and not _stream_holds(
-                        stream_offsets[at], stream_offsets[at + 1], own, row, stream, stamps, kinds, slots, keys,
-                        circles, sequence_words, sequence_offsets, numbers, lon, lat, token_offsets, tokens,
-                    ):  # fmt: skip
-                        continue
-                    q = entry_queries[at]
-                    if q < 0:
-                        q = -q - 1
-                        if query_stamps[q] == own:
-                            continue
-                        query_stamps[q] = own
-                    out[found] = q
-                    found += 1
-                e += count
+                if runs[e] > 0:
+                    found += _flagged(flags[:count], entry_queries[e:stop], out[found : found + count])
+                else:
+                    n = _flagged_with_first(e, flags[:count], firsts[e:stop], bits, held)
+                    verified += n
+                    found = _emitted(
+                        held[:n], row, mark + row + 1, tests[:0], stream_offsets, stream, entry_queries, kinds, slots,
+                        keys, circles, sequence_words, sequence_offsets, numbers, lon, lat, token_offsets, tokens, bits,
+                        query_stamps, out, found,
+                    )  # fmt: skip
+                e = stop
+        _clear(row, terms, term_offsets, bits)
         row_ends[row] = found
         counters[0] += candidates
         counters[1] += verified
@@ -297,7 +395,7 @@ def match_boxes(first_row, terms, term_offsets, numbers, lon, lat, token_offsets
 def fan_out(first_row, row, row_ends, queries, starts, link, limit, died, now, since, until, instants, out_rows, out):
     """One output row for each subscription, living and valid at its publication's instant, of each matched query.
 
-    ``queries`` and ``row_ends`` are those of :func:`match_rows` for the rows first_row … row. Side by side the
+    ``queries`` and ``row_ends`` are those of :func:`match_chained` for the rows first_row … row. Side by side the
     subscriptions of q are starts[q] … starts[q + 1], in a chain starts[q], then link[s], until -1, those before
     ``limit``. One that died at ``now`` or earlier is dead; 0 is never. ``since`` and ``until`` are empty where nobody
     set a limit. Returns how many were written, or -1 if there is no room for them.
