@@ -10,6 +10,17 @@ from tidings.cli.main import app
 
 runner = CliRunner()
 
+COMMANDS = [
+    ["bench"],
+    ["demo"],
+    ["match"],
+    ["subscribe"],
+    ["unsubscribe"],
+    ["explain"],
+    ["bench", "analysis"],
+    ["bench", "matching"],
+]
+
 
 def tidings(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", "from tidings.cli.main import main; main()", *arguments]
@@ -31,7 +42,7 @@ def test_the_demo_depends_on_its_seed_alone() -> None:
     assert shown("1") == shown("1") != shown("2")
 
 
-@pytest.mark.parametrize("arguments", [["bench"], ["demo"], ["bench", "analysis"], ["bench", "matching"]])
+@pytest.mark.parametrize("arguments", COMMANDS)
 def test_help_has_a_text_and_an_example(arguments: list[str]) -> None:
     result = runner.invoke(app, [*arguments, "--help"])
     assert result.exit_code == 0

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from tidings.cli import bench
+from tidings.cli import bench, explain, match, subscribe
 from tidings.model import TidingsError
 
 app = typer.Typer(
@@ -22,6 +22,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(bench.app)
+app.command(epilog=match.EXAMPLE)(match.match)
+app.command(epilog=subscribe.SUBSCRIBE_EXAMPLE)(subscribe.subscribe)
+app.command(epilog=subscribe.UNSUBSCRIBE_EXAMPLE)(subscribe.unsubscribe)
+app.command(epilog=explain.EXAMPLE)(explain.explain)
 
 
 @app.callback(invoke_without_command=True)

@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import typer
 from rich.console import Console
@@ -15,15 +16,33 @@ from rich.table import Table
 
 from tidings.bench.result import Result
 
+REASONS = 5
+"""So many reasons are told of rows that were rejected."""
+
 
 @contextmanager
-def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A bar on stderr while something long goes on; nothing where stderr is not a terminal."""
+def progress(what: str, total: int | None, *, shown: bool = True) -> Iterator[Callable[[int], None]]:
+    """A bar on stderr while something long goes on; nothing where stderr is not a terminal.
+
+    ``total`` is None where nobody knows. What is printed meanwhile still goes to stdout.
+    """
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
+    disable = not (shown and console.is_terminal)
+    with Progress(*columns, console=console, transient=True, redirect_stdout=False, disable=disable) as bars:
         task = bars.add_task(what, total=total)
         yield lambda done: bars.advance(task, done)
+
+
+def tell_rejected(what: str, rejected: int, total: int, reasons: list[str]) -> None:
+    """How many rows could not be used, and why the first of them could not, on stderr."""
+    if not rejected:
+        return
+    typer.echo(f"rejected {rejected:,} of {total:,} {what}s:", err=True)
+    for reason in reasons[:REASONS]:
+        typer.echo(f"  {reason}", err=True)
+    if rejected > REASONS:
+        typer.echo(f"  and {rejected - REASONS:,} more", err=True)
 
 
 def print_figures(result: Result, output_format: str) -> None:
@@ -31,12 +50,47 @@ def print_figures(result: Result, output_format: str) -> None:
     if output_format == "json":
         typer.echo(json.dumps(result.record(), indent=2))
     elif output_format == "csv":
-        writer = csv.writer(sys.stdout)
+        _print_csv(result)
+    else:
+        _print_tables(result)
+
+
+def _print_csv(result: Result) -> None:
+    """A line for each figure; where figures are columns, a line for each of their rows, with all else in it."""
+    writer = csv.writer(sys.stdout)
+    columns = _columns(result)
+    if not columns:
         writer.writerow(["figure", "value"])
         writer.writerows(result.figures.items())
-    else:
-        table = Table("figure", title=f"{result.name}: {result.dataset}", title_justify="left")
-        table.add_column("value", justify="right")
-        for name, value in result.figures.items():
-            table.add_row(name.replace("_", " "), f"{value:,}" if isinstance(value, int | float) else str(value))
+        return
+    rows = range(len(next(iter(columns.values()))))
+    writer.writerow(result.figures)
+    writer.writerows(
+        [columns[name][row] if name in columns else value for name, value in result.figures.items()] for row in rows
+    )
+
+
+def _print_tables(result: Result) -> None:
+    """The single figures in one table, columns in another."""
+    columns = _columns(result)
+    table = Table("figure", title=f"{result.name}: {result.dataset}", title_justify="left")
+    table.add_column("value", justify="right")
+    for name, value in result.figures.items():
+        if name not in columns:
+            table.add_row(name.replace("_", " "), _shown(value))
+    Console().print(table)
+    if columns:
+        table = Table()
+        for name in columns:
+            table.add_column(name.replace("_", " "), justify="right")
+        for row in zip(*columns.values(), strict=True):
+            table.add_row(*map(_shown, row))
         Console().print(table)
+
+
+def _columns(result: Result) -> dict[str, list[Any]]:
+    return {name: value for name, value in result.figures.items() if isinstance(value, list)}
+
+
+def _shown(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)

@@ -161,7 +161,7 @@ def side_by_side(entries: Loose, predicates: Predicates) -> tuple[Entries, Entri
     mixed = np.unique(entries.queries[shared[~to_second[shared]]])
     to_second[shared] &= ~np.isin(entries.queries[shared], mixed)
     without, tested = (entries.taken(np.flatnonzero(mask)) for mask in (~to_second, to_second))
-    asks_more = (tested.firsts != 0) | (tested.lengths > 0) | (tested.queries < 0)
+    asks_more = np.where((tested.lengths > 0) | (tested.queries < 0), 2, tested.firsts != 0)
     slots = predicates.slots.filled[tested.tests]
     order = np.lexsort((asks_more, slots[:, 1], slots[:, 0], tested.guards))
     tested, slots, asks_more = tested.taken(order), slots[order], asks_more[order]
@@ -170,7 +170,7 @@ def side_by_side(entries: Loose, predicates: Predicates) -> tuple[Entries, Entri
     without = without.taken(np.lexsort((without.firsts, without.guards)))
     tests = without.tests if np.any(without.tests != NO_TEST) else _NOTHING
     plain = _table(without, tests, _NO_BOXES, _NOTHING)
-    return plain, _table(tested, tested.tests, boxes.T, _run_lengths(alike) * np.where(asks_more, -1, 1))
+    return plain, _table(tested, tested.tests, boxes.T, _run_lengths(alike) * np.where(asks_more == 2, -1, 1))
 
 
 def _table(entries: Loose, tests: IdArray, boxes: Boxes, run_lengths: IntArray) -> Entries:

@@ -51,10 +51,8 @@ class Filer:
         self, area: Range | Within, areas: list[Range | Within], terms: list[int], others: list[int]
     ) -> list[Entry]:
         """Entries under the parts of a cover; where a part lies inside the area, that need not be verified."""
-        return [
-            self._entry(guard, terms, areas if is_inside else [area, *areas], others)
-            for guard, is_inside in self._cover(area)
-        ]
+        inside, across = self._entry(0, terms, areas, others), self._entry(0, terms, [area, *areas], others)
+        return [(inside if is_inside else across)._replace(guard=guard) for guard, is_inside in self._cover(area)]
 
     def _entry(self, guard: int, terms: list[int], areas: list[Range | Within], others: list[int]) -> Entry:
         """What is left: further terms, then areas, the first box among them as the test."""

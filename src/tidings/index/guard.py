@@ -110,22 +110,23 @@ class Scratch:
     def __init__(self, terms: Dictionary, analyser: Analyser) -> None:
         self.terms = terms
         self.reader = Reader(terms, analyser)
-        self.mark = 0
         self._bits: npt.NDArray[np.uint32] = np.zeros(1, dtype=np.uint32)
-        self._query_stamps: IntArray = np.full(1, -1, dtype=np.int64)
+        self._query_bits: npt.NDArray[np.uint32] = np.zeros(1, dtype=np.uint32)
         self.out: IdArray = np.empty(_FIRST_ROOM, dtype=np.int32)
 
     def bits(self) -> npt.NDArray[np.uint32]:
         """One for each term, all 0."""
-        needed = (len(self.terms) >> 5) + 1
-        if needed > len(self._bits):
-            self._bits = np.zeros(2 * needed, dtype=np.uint32)
+        self._bits = _zeros(self._bits, (len(self.terms) >> 5) + 1)
         return self._bits
 
-    def query_stamps(self, queries: int) -> IntArray:
-        if queries > len(self._query_stamps):
-            self._query_stamps = np.full(2 * queries, -1, dtype=np.int64)
-        return self._query_stamps
+    def query_bits(self, queries: int) -> npt.NDArray[np.uint32]:
+        """One for each query, all 0, and some more."""
+        self._query_bits = _zeros(self._query_bits, (queries >> 5) + 2)
+        return self._query_bits
+
+
+def _zeros(bits: npt.NDArray[np.uint32], count: int) -> npt.NDArray[np.uint32]:
+    return bits if count <= len(bits) else np.zeros(2 * count, dtype=np.uint32)
 
 
 class GuardIndex:
@@ -503,18 +504,17 @@ def _blocks(state: State, batch: Batch, scratch: Scratch, counters: IntArray) ->
     row_ends = np.empty(len(batch.terms), dtype=np.int64)
     bits = scratch.bits()
     for part in state.parts:
-        query_stamps = scratch.query_stamps(part.query_count)
+        query_bits = scratch.query_bits(part.query_count)
         for table in (table for table in part.tables if len(table)):
             row = 0
             while row < len(batch.terms):
-                marks = bits, query_stamps, scratch.mark, scratch.out, row_ends, counters
+                marks = bits, query_bits, scratch.out, row_ends, counters
                 stop = _matched(state, batch, table, row, marks)
                 if stop > row:
                     yield Block(part, row, stop, row_ends, scratch.out[: row_ends[stop - 1]])
                 else:
                     scratch.out = np.empty(2 * len(scratch.out), dtype=np.int32)
                 row = stop
-            scratch.mark += len(batch.terms)
 
 
 def _matched(state: State, batch: Batch, table: Entries, row: int, marks: tuple[Any, ...]) -> int:

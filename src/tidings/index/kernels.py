@@ -10,7 +10,7 @@ side is also there as four int32, the upper halves of its keys (``boxes``): they
 half is that of a bound, and the processor compares several at once.
 """
 
-# ruff: noqa: PLR1714, PLR0913, PLR0917  (kernels take arrays, not objects, and calls cost)
+# ruff: noqa: PLR1714, PLR0912, PLR0913, PLR0917  (kernels take arrays, not objects, and calls cost)
 # numba takes no annotations: shapes and types are in the docstrings.
 # mypy: disallow_untyped_defs=False
 # mypy: disallow_untyped_calls=False
@@ -144,11 +144,12 @@ def _stream_holds(s, stop, row, stream, bits, kinds, slots, keys, circles, seque
 
 
 @numba.njit(cache=True, nogil=True)
-def _emitted(held, row, own, tests, stream_offsets, stream, entry_queries, kinds, slots, keys, circles, sequence_words,
-             sequence_offsets, numbers, lon, lat, token_offsets, tokens, bits, query_stamps, out, found):  # fmt: skip
+def _emitted(held, row, tests, stream_offsets, stream, entry_queries, kinds, slots, keys, circles, sequence_words,
+             sequence_offsets, numbers, lon, lat, token_offsets, tokens, bits, query_bits, out, found):  # fmt: skip
     """Write the queries of those of the entries ``held`` whose test (``tests`` may be empty) and stream hold.
 
-    Returns how many queries there are in ``out`` now, or -1 if there is no room.
+    A query that has other entries gets its bit, and so does the last one, which is nobody's. Returns how many queries
+    there are in ``out`` now, or -1 if there is no room.
     """
     for i in range(len(held)):
         at = held[i]
@@ -162,11 +163,12 @@ def _emitted(held, row, own, tests, stream_offsets, stream, entry_queries, kinds
         q = entry_queries[at]
         if q < 0:
             q = -q - 1
-            if query_stamps[q] == own:
+            if _has(query_bits, q):
                 continue
-            query_stamps[q] = own
+            query_bits[q >> 5] |= np.uint32(1) << np.uint32(q & 31)
+            query_bits[len(query_bits) - 1] = np.uint32(1)
         if found == len(out):
-            query_stamps[q] = -1
+            query_bits[q >> 5] = np.uint32(0)
             return -1
         out[found] = q
         found += 1
@@ -174,27 +176,29 @@ def _emitted(held, row, own, tests, stream_offsets, stream, entry_queries, kinds
 
 
 @numba.njit(cache=True, nogil=True)
-def _undone(row, terms, term_offsets, bits, queries, query_stamps):
-    """A row that will be matched again: what it found so far was not found."""
-    for q in queries:
-        query_stamps[q] = -1
+def _done(row, terms, term_offsets, bits, queries, query_bits):
+    """Clear all bits that a row and its queries have set; returns the row."""
     _clear(row, terms, term_offsets, bits)
+    if query_bits[len(query_bits) - 1] != 0:
+        query_bits[len(query_bits) - 1] = np.uint32(0)
+        for q in queries:
+            query_bits[q >> 5] = np.uint32(0)
     return row
 
 
 @numba.njit(cache=True, nogil=True)
 def match_chained(first_row, terms, term_offsets, numbers, lon, lat, token_offsets, tokens, starts, link, limit, firsts,
                   tests, stream_offsets, stream, entry_queries, kinds, slots, keys, circles, sequence_words,
-                  sequence_offsets, bits, query_stamps, mark, out, row_ends, counters):  # fmt: skip
+                  sequence_offsets, bits, query_bits, out, row_ends, counters):  # fmt: skip
     """Match rows against chained entries; stops before a row whose matches do not fit into ``out``.
 
     ``terms`` int32 with ``term_offsets`` int64[rows + 1]: the terms of each row, -1 for one nobody asks for.
     ``numbers`` int64[rows, slots]. The entries of term t are starts[t], then link[e], until -1; those from ``limit`` on
     are newer than the reader and not there. entry_queries[e] is the query q of an entry, or -q - 1 where q has other
-    entries in this table that may match the same row. ``bits`` uint32[terms / 32] is scratch, all 0 before and after.
-    ``query_stamps`` int64[queries] is scratch too: row r uses the mark ``mark`` + r + 1, which means nothing else.
-    Matched queries go to ``out``; those of row r end at row_ends[r]. ``counters`` int64[3] adds up candidates, verified
-    and matches. Returns the first row that was not matched.
+    entries in this table that may match the same row. ``bits`` uint32[terms / 32 + 1] and ``query_bits``
+    uint32[queries / 32 + 2] are scratch, all 0 before and after. Matched queries go to ``out``; those of row r end at
+    row_ends[r]. ``counters`` int64[3] adds up candidates, verified and matches. Returns the first row that was not
+    matched.
     """
     found = 0
     rows = len(term_offsets) - 1
@@ -218,14 +222,14 @@ def match_chained(first_row, terms, term_offsets, numbers, lon, lat, token_offse
                         continue
                 verified += n
                 found = _emitted(
-                    held[:n], row, mark + row + 1, tests, stream_offsets, stream, entry_queries, kinds, slots, keys,
+                    held[:n], row, tests, stream_offsets, stream, entry_queries, kinds, slots, keys,
                     circles, sequence_words, sequence_offsets, numbers, lon, lat, token_offsets, tokens, bits,
-                    query_stamps, out, found,
+                    query_bits, out, found,
                 )  # fmt: skip
                 if found < 0:
-                    return _undone(row, terms, term_offsets, bits, out[before:], query_stamps)
+                    return _done(row, terms, term_offsets, bits, out[before:], query_bits)
                 n = 0
-        _clear(row, terms, term_offsets, bits)
+        _done(row, terms, term_offsets, bits, out[before:found], query_bits)
         row_ends[row] = found
         counters[0] += candidates
         counters[1] += verified
@@ -260,7 +264,7 @@ def _with_second(held, stream_offsets, stream, bits):
 @numba.njit(cache=True, nogil=True)
 def match_side_by_side(first_row, terms, term_offsets, numbers, lon, lat, token_offsets, tokens, starts, firsts, tests,
                        stream_offsets, stream, entry_queries, kinds, slots, keys, circles, sequence_words,
-                       sequence_offsets, bits, query_stamps, mark, out, row_ends, counters):  # fmt: skip
+                       sequence_offsets, bits, query_bits, out, row_ends, counters):  # fmt: skip
     """:func:`match_chained` for entries side by side: those of term t are starts[t] … starts[t + 1].
 
     Entries are sifted in passes over many, each without branches: a pass that only looks something up waits for many
@@ -289,14 +293,14 @@ def match_side_by_side(first_row, terms, term_offsets, numbers, lon, lat, token_
                 verified += n
                 n = _with_second(held[:n], stream_offsets, stream, bits)
                 found = _emitted(
-                    held[:n], row, mark + row + 1, tests, stream_offsets, stream, entry_queries, kinds, slots, keys,
+                    held[:n], row, tests, stream_offsets, stream, entry_queries, kinds, slots, keys,
                     circles, sequence_words, sequence_offsets, numbers, lon, lat, token_offsets, tokens, bits,
-                    query_stamps, out, found,
+                    query_bits, out, found,
                 )  # fmt: skip
                 if found < 0:
-                    return _undone(row, terms, term_offsets, bits, out[before:], query_stamps)
+                    return _done(row, terms, term_offsets, bits, out[before:], query_bits)
                 n = 0
-        _clear(row, terms, term_offsets, bits)
+        _done(row, terms, term_offsets, bits, out[before:found], query_bits)
         row_ends[row] = found
         counters[0] += candidates
         counters[1] += verified
@@ -327,42 +331,49 @@ def _flagged(flags, values, out):
 
 
 @numba.njit(cache=True, nogil=True)
-def _flagged_with_first(e, flags, firsts, bits, held):
-    """The numbers, from e on, of the entries whose flag is not 0 and whose first term the row has; how many."""
+def _flagged_numbers(e, flags, out):
+    """The same for the values e, e + 1, …"""
     count = 0
     for i in range(len(flags)):
-        held[count] = e + i
-        count += (flags[i] != 0) & _has(bits, firsts[i])
+        out[count] = e + i
+        count += flags[i] != 0
     return count
+
+
+@numba.njit(cache=True, nogil=True)
+def _drop_without(firsts, bits, flags):
+    """Set the flags of entries whose first term the row lacks to 0."""
+    for i in range(len(firsts)):
+        flags[i] &= np.uint8(255) * np.uint8(_has(bits, firsts[i]))
 
 
 @numba.njit(cache=True, nogil=True)
 def match_boxes(first_row, terms, term_offsets, numbers, lon, lat, token_offsets, tokens, starts, runs, firsts, tests,
                 boxes, stream_offsets, stream, entry_queries, kinds, slots, keys, circles, sequence_words,
-                sequence_offsets, bits, query_stamps, mark, out, row_ends, counters):  # fmt: skip
+                sequence_offsets, bits, query_bits, out, row_ends, counters):  # fmt: skip
     """:func:`match_side_by_side` for entries that all have a test, whose boxes are compared many at a time.
 
-    ``boxes`` int32[4, entries]. The entries from e to e + |runs[e]| compare the same slots; if runs[e] > 0 they ask for
-    nothing else.
+    ``boxes`` int32[4, entries]. The entries from e to e + |runs[e]| compare the same slots. If runs[e] > 0 they ask for
+    nothing else, but for a first term if the first of them does, and their queries have no other entries.
     """
     found = 0
     rows = len(term_offsets) - 1
-    flags, held = np.empty(_MANY, dtype=np.uint8), np.empty(_MANY, dtype=np.int32)
+    flags, held = np.empty(_MANY, dtype=np.uint8), np.empty(4 * _MANY, dtype=np.int32)
     for row in range(first_row, rows):
-        candidates = verified = 0
+        candidates = verified = n = 0
         _set(row, terms, term_offsets, bits)
         before = found
         for k in range(term_offsets[row], term_offsets[row + 1]):
             t = terms[k]
             if t < 0 or t >= len(starts) - 1:
                 continue
-            e = starts[t]
-            candidates += starts[t + 1] - e
-            while e < starts[t + 1]:
+            e, end = starts[t], starts[t + 1]
+            candidates += end - e
+            while e < end:
                 count = min(_MANY, abs(runs[e]))
-                stop = e + count
                 if found + count > len(out):
-                    return _undone(row, terms, term_offsets, bits, out[before:found], query_stamps)
+                    return _done(row, terms, term_offsets, bits, out[before:found], query_bits)
+                stop = e + count
                 a = np.int32(numbers[row, slots[tests[e], 0]] >> 32)
                 b = np.int32(numbers[row, slots[tests[e], 1]] >> 32)
                 edges = _compare(
@@ -372,18 +383,33 @@ def match_boxes(first_row, terms, term_offsets, numbers, lon, lat, token_offsets
                     for i in range(count):
                         if flags[i] == 1 and not _in_box(tests[e + i], row, slots, keys, numbers):
                             flags[i] = 0
+                if firsts[e] != ALWAYS or runs[e] < 0:
+                    _drop_without(firsts[e:stop], bits, flags)
                 if runs[e] > 0:
                     found += _flagged(flags[:count], entry_queries[e:stop], out[found : found + count])
                 else:
-                    n = _flagged_with_first(e, flags[:count], firsts[e:stop], bits, held)
+                    n += _flagged_numbers(e, flags[:count], held[n:])
+                e = stop
+                if n > 3 * _MANY:
                     verified += n
                     found = _emitted(
-                        held[:n], row, mark + row + 1, tests[:0], stream_offsets, stream, entry_queries, kinds, slots,
+                        held[:n], row, tests[:0], stream_offsets, stream, entry_queries, kinds, slots,
                         keys, circles, sequence_words, sequence_offsets, numbers, lon, lat, token_offsets, tokens, bits,
-                        query_stamps, out, found,
+                        query_bits, out, found,
                     )  # fmt: skip
-                e = stop
-        _clear(row, terms, term_offsets, bits)
+                    if found < 0:
+                        return _done(row, terms, term_offsets, bits, out[before:], query_bits)
+                    n = 0
+        if n > 0:
+            verified += n
+            found = _emitted(
+                held[:n], row, tests[:0], stream_offsets, stream, entry_queries, kinds, slots, keys,
+                circles, sequence_words, sequence_offsets, numbers, lon, lat, token_offsets, tokens, bits, query_bits,
+                out, found,
+            )  # fmt: skip
+            if found < 0:
+                return _done(row, terms, term_offsets, bits, out[before:], query_bits)
+        _done(row, terms, term_offsets, bits, out[before:found], query_bits)
         row_ends[row] = found
         counters[0] += candidates
         counters[1] += verified

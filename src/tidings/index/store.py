@@ -112,7 +112,15 @@ class Store:
         return Filed(terms, predicates, tuple(segments)), saved, int(found["version"])
 
     def write(self, what: Unsaved, saved: Saved, version: int) -> Saved:
-        """Write what is not saved, and let the index be at ``version``."""
+        """Write what is not saved, and let the index be at ``version``. After a DataError it is as before, or done."""
+        try:
+            return self._write(what, saved, version)
+        except OSError as error:
+            raise DataError(
+                f"cannot write the index to {str(self.path)!r}: {error.strerror or error}; make room"
+            ) from error
+
+    def _write(self, what: Unsaved, saved: Saved, version: int) -> Saved:
         self.path.mkdir(parents=True, exist_ok=True)
         taken = [int(file.name[len(_SEGMENT) :].split(".")[0]) for file in self.path.glob(f"{_SEGMENT}*.tidings")]
         first = max(taken, default=0) + 1

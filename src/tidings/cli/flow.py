@@ -1,0 +1,104 @@
+"""How do the posts of a file become matches? Piece by piece, so that neither all posts nor all matches are held."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+import typer
+
+from tidings.cli.files import PIECE_ROWS, TableFile
+from tidings.cli.output import REASONS, progress, tell_rejected
+from tidings.cli.sinks import Write, counted, printed, saved
+from tidings.engine import Engine
+from tidings.index.sample import MAX_ROWS
+from tidings.model import DataError
+from tidings.registry import Registry
+from tidings.tables.validity import rejected_rows
+
+MOST_MATCHES = 1_000_000
+"""About so many matches are held at once."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """What went by, and why some posts were refused."""
+
+    posts: int = 0
+    matches: int = 0
+    rejected: int = 0
+    reasons: list[str] = field(default_factory=list)
+
+
+def match_files(posts: Path, subscriptions: Path, output: Path | None, output_format: str, limit: int | None) -> None:
+    """Match all posts of one file with the subscriptions of another, or of a folder."""
+    file = TableFile(posts)
+    sample = file.read(MAX_ROWS)
+    if "id" not in sample.column_names:
+        typer.echo(f"{posts.name} has no column 'id': the numbers of its rows, from 0, serve as ids", err=True)
+    with opened(subscriptions, _with_ids(sample, 0)) as engine:
+        sink = saved(output) if output else printed(output_format, limit)
+        mixed = output is None and output_format != "table" and sys.stdout.isatty()  # data and a bar on one screen
+        began = time.perf_counter()
+        with sink as write, progress("matching", file.count_rows(), shown=not mixed) as advance:
+            tally = flow(engine, file, write, advance)
+        spent_s = time.perf_counter() - began
+        tell_rejected("post", tally.rejected, tally.posts, tally.reasons)
+        numbers = (counted(tally.posts, "post"), counted(len(engine), "subscription"), counted(tally.matches, "match"))
+        typer.echo(f"{', '.join(numbers)}, {tally.posts / spent_s:,.0f} posts/s", err=True)
+
+
+def opened(subscriptions: Path, sample: pa.Table | None = None) -> Engine:
+    """An engine with the subscriptions of a file, in memory, or with those of a folder, of which none is expired."""
+    if subscriptions.is_dir():
+        if Registry(subscriptions).version < 0:
+            raise DataError(f"nobody has subscribed in {str(subscriptions)!r} yet; see tidings subscribe --help")
+        return Engine(subscriptions, sample=sample, expire_after=None)
+    engine = Engine(sample=sample, expire_after=None)
+    table = TableFile(subscriptions).read()
+    receipt = engine.subscribe_many(table)
+    tell_rejected(
+        "subscription", len(receipt.rejected), table.num_rows, [f"{row.id!r}: {row.reason}" for row in receipt.rejected]
+    )
+    if receipt.rejected and not receipt.accepted:
+        raise DataError(f"no subscription of {str(subscriptions)!r} can be used")
+    return engine
+
+
+def flow(engine: Engine, file: TableFile, write: Write, advance: Callable[[int], None]) -> Tally:
+    """Match all posts of a file and hand their matches on."""
+    tally = Tally()
+    for piece in file.pieces():
+        table = _with_ids(piece, tally.posts)
+        for number, row in rejected_rows(table).items():
+            tally.rejected += 1
+            if tally.rejected <= REASONS:
+                tally.reasons.append(f"row {tally.posts + number}: {row.reason}")
+        for part in _parts(table, tally):
+            found = engine.match(part)
+            write(found)
+            tally.posts += part.num_rows
+            tally.matches += found.num_rows
+            advance(part.num_rows)
+    return tally
+
+
+def _parts(table: pa.Table, tally: Tally) -> Iterator[pa.Table]:
+    """Slices with about MOST_MATCHES matches, judged by the posts before them."""
+    start = 0
+    while start < table.num_rows:
+        per_post = max(1.0, tally.matches / tally.posts) if tally.posts else MOST_MATCHES / 256
+        rows = max(1, min(PIECE_ROWS, int(MOST_MATCHES / per_post)))
+        yield table.slice(start, rows)
+        start += rows
+
+
+def _with_ids(table: pa.Table, first: int) -> pa.Table:
+    """Where there are no ids, the numbers of the rows."""
+    if "id" in table.column_names:
+        return table
+    return table.append_column("id", pa.array(range(first, first + table.num_rows), pa.int64()).cast(pa.string()))

@@ -1,0 +1,101 @@
+"""Where do matches go? To a file of Parquet, or to stdout as a table, as JSON or as CSV; a batch at a time."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from tidings.index.guard import MATCHES
+
+Write = Callable[[pa.Table], None]
+SHOWN = 20
+"""So many rows does a table show if nobody says how many."""
+
+
+def printed(output_format: str, limit: int | None) -> AbstractContextManager[Write]:
+    """The first ``limit`` matches on stdout; without a limit all of them, or 20 in a table."""
+    if output_format == "json":
+        return _as_json(limit)
+    return _as_csv(limit) if output_format == "csv" else _as_table(SHOWN if limit is None else limit)
+
+
+@contextmanager
+def saved(path: Path) -> Iterator[Write]:
+    """All matches in one file, which is there when all is done, or not at all."""
+    part = path.with_name(path.name + ".part")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with pq.ParquetWriter(part, MATCHES) as writer:
+            yield lambda matches: writer.write_table(matches) if matches.num_rows else None
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+@contextmanager
+def _as_json(limit: int | None) -> Iterator[Write]:
+    first = _First(limit)
+
+    def write(matches: pa.Table) -> None:
+        for row in first.of(matches).to_pylist():
+            typer.echo(json.dumps(row))
+
+    yield write
+
+
+@contextmanager
+def _as_csv(limit: int | None) -> Iterator[Write]:
+    first = _First(limit)
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(MATCHES.names)
+    yield lambda matches: writer.writerows(row.values() for row in first.of(matches).to_pylist())
+
+
+@contextmanager
+def _as_table(limit: int) -> Iterator[Write]:
+    first = _First(limit)
+    table = Table("publication", "subscription", "subscriber", "tag", box=None, header_style="dim")
+
+    def write(matches: pa.Table) -> None:
+        for row in first.of(matches).drop_columns("query_version").to_pylist():
+            table.add_row(*(Text(value) for value in row.values()))
+
+    yield write
+    console = Console(highlight=False)
+    if table.row_count:
+        console.print(table)
+    rest = "" if table.row_count == first.seen else f", the first {table.row_count:,} shown"
+    console.print(f"{counted(first.seen, 'match')}{rest}")
+
+
+class _First:
+    """The first so many of all rows that pass, and how many passed."""
+
+    def __init__(self, limit: int | None) -> None:
+        self._limit = limit
+        self.seen = 0
+
+    def of(self, matches: pa.Table) -> pa.Table:
+        left = None if self._limit is None else max(0, self._limit - self.seen)
+        self.seen += matches.num_rows
+        return matches.slice(0, left)
+
+
+def counted(number: int, noun: str) -> str:
+    """
+    >>> counted(1, "match"), counted(2_000, "match"), counted(0, "post")
+    ('1 match', '2,000 matches', '0 posts')
+    """
+    plural = noun + ("es" if noun.endswith("ch") else "s")
+    return f"{number:,} {noun if number == 1 else plural}"

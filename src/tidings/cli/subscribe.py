@@ -1,0 +1,92 @@
+"""``tidings subscribe`` and ``unsubscribe``: how does somebody leave a standing query in a folder, and give it up?"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+from uuid import uuid4
+
+import typer
+
+from tidings.cli import typed
+from tidings.model import DataError, SubscriptionError
+
+SUBSCRIBE_EXAMPLE = "Example: tidings subscribe alerts '(fire OR smoke) -drill' --id s1"
+UNSUBSCRIBE_EXAMPLE = "Example: tidings unsubscribe alerts s1 s2"
+
+
+def subscribe(  # noqa: PLR0913  # one for each option
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Where the subscriptions are kept; made if it is not there.")
+    ],
+    query: Annotated[
+        str | None, typer.Argument(metavar="QUERY", help="What is asked, in the language of docs/language.md.")
+    ] = None,
+    *,
+    file: Annotated[
+        Path | None, typer.Option(help="Many at once: columns id, query, subscriber, tag, since, until.")
+    ] = None,
+    id: Annotated[str | None, typer.Option(help="A known one gets the new query; a new one is made without.")] = None,
+    subscriber: Annotated[str, typer.Option(help="Who asks.")] = "",
+    tag: Annotated[str, typer.Option(help="Comes back with each match.")] = "",
+    since: Annotated[
+        datetime | None, typer.Option(parser=typed.instant, metavar="ISO", help="Valid from then on.")
+    ] = None,
+    until: Annotated[datetime | None, typer.Option(parser=typed.instant, metavar="ISO", help="Valid before.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what of a file would be accepted.")] = False,
+) -> None:
+    """Leave a standing query and print its id; or many of a file, and print how many were accepted."""
+    if (query is None) == (file is None):
+        raise typer.BadParameter("name either a query or a --file of them")
+    if file is not None:
+        if id is not None or subscriber or tag or since or until:
+            raise typer.BadParameter("with --file, id, subscriber, tag, since and until are columns of the file")
+        _subscribe_file(folder, file, dry_run)
+    elif query is not None:
+        if dry_run:
+            raise typer.BadParameter("--dry-run goes with --file; to try one query, see tidings explain")
+        row = {"id": uuid4().hex if id is None else id, "query": query, "subscriber": subscriber, "tag": tag}
+        _subscribe_one(folder, row | {"since": since, "until": until})
+
+
+def unsubscribe(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the subscriptions are kept.")],
+    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Which to give up.")],
+) -> None:
+    """Give up subscriptions, and print how many there were."""
+    from tidings.cli.flow import opened  # noqa: PLC0415
+
+    if not folder.is_dir():
+        raise DataError(f"there is no folder {str(folder)!r}")
+    with opened(folder) as engine:
+        for unknown in [name for name in ids if name not in engine]:
+            typer.echo(f"there is no subscription {unknown!r}", err=True)
+        typer.echo(engine.unsubscribe_many(ids))
+
+
+def _subscribe_one(folder: Path, row: dict[str, object]) -> None:
+    import pyarrow as pa  # noqa: PLC0415  # heavy imports only when they are needed
+
+    from tidings.registry import Registry  # noqa: PLC0415
+    from tidings.registry.schemas import SUBSCRIPTION  # noqa: PLC0415
+
+    typed.query(str(row["query"]))
+    receipt = Registry(folder).add(pa.Table.from_pylist([row], SUBSCRIPTION))
+    if receipt.rejected:
+        raise SubscriptionError(receipt.rejected[0].reason)
+    typer.echo(row["id"])
+
+
+def _subscribe_file(folder: Path, file: Path, dry_run: bool) -> None:
+    from tidings.cli.files import TableFile  # noqa: PLC0415
+    from tidings.cli.output import tell_rejected  # noqa: PLC0415
+    from tidings.registry import Registry  # noqa: PLC0415
+
+    table = TableFile(file).read()
+    receipt = Registry(folder).add(table, dry_run=dry_run)
+    rejected = receipt.rejected
+    tell_rejected("subscription", len(rejected), table.num_rows, [f"{row.id!r}: {row.reason}" for row in rejected])
+    typer.echo(f"{receipt.accepted:,} {'would be ' if dry_run else ''}accepted, {len(rejected):,} rejected")
+    if rejected and not receipt.accepted:
+        raise DataError(f"no subscription of {str(file)!r} can be used")

@@ -1,0 +1,154 @@
+"""Does an index come back from its files as it was, and do old files still open?"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.index.strategies import NOW, subscriptions, tables
+from tidings.index.guard import GuardIndex
+from tidings.index.store import Store
+from tidings.language import parse
+from tidings.model import DataError, Subscription
+from tidings.terms import ENGLISH
+
+GOLDEN = Path(__file__).parent / "golden" / "index-1"
+"""An index of format 1, written by :func:`write_golden`; whatever the code becomes, it opens and answers as it did."""
+
+QUERIES = {
+    "words": "white house",
+    "not": "fire -drill",
+    "or": "(fire OR smoke) symbol:YHOO",
+    "phrase": '"white house"',
+    "near": '"house fire"~3',
+    "prefix": "hous*",
+    "piece": "symbol:YH*",
+    "present": "has:volume",
+    "range": "volume:>300000",
+    "date": "ts:[2020-01-01 TO 2020-02-01]",
+    "box": "bounding_box:[150.5 -34.2 151.4 -33.4]",
+    "circle": "point_radius:[151.2 -33.9 16km]",
+    "topic": "topic:sports/soccer",
+    "pattern": "topic:sports/*/final",
+    "removed": "fire",
+    "late": "rain volume:[1 TO 5]",
+}
+POSTS = pa.table(
+    {
+        "id": ["a", "b", "c"],
+        "text": ["The White House is on fire", "smoke, no house", "drill: fire! rain"],
+        "symbol": ["YHOO", "YHOO", "GOOG"],
+        "volume": [400_000.0, None, 3.0],
+        "lat": [-33.87, -33.0, None],
+        "lon": [151.21, 151.0, None],
+        "topic": ["sports/soccer/final", "sports/tennis/final", None],
+        "ts": pa.array([NOW, None, None], pa.timestamp("us", tz="UTC")),
+    }
+)
+ANSWERS = {
+    "a": {"words", "not", "or", "phrase", "near", "prefix", "piece", "present", "range", "date", "box", "circle",
+          "topic", "pattern"},
+    "b": {"or", "prefix", "piece", "pattern"},
+    "c": {"late", "present"},
+}  # fmt: skip
+
+
+def store(path: Path) -> Store:
+    return Store(path, "english")
+
+
+def write_golden() -> None:
+    """Run ``python -m tests.index.test_store`` for a new format, in a new folder."""
+    shutil.rmtree(GOLDEN, ignore_errors=True)
+    index = GuardIndex(clock=lambda: NOW)
+    early = [name for name in QUERIES if name != "late"]
+    index.add(Subscription(name, parse(QUERIES[name]), f"of {name}", version=7) for name in early)
+    index.save(store(GOLDEN), index.unsaved(), 7)
+    index.remove(["removed"])
+    index.add([Subscription("late", parse(QUERIES["late"]), version=8)])
+    index.save(store(GOLDEN), index.unsaved(), 8)
+
+
+def opened(path: Path) -> tuple[GuardIndex, int]:
+    found = GuardIndex.opened(store(path), ENGLISH, None, lambda: NOW)
+    assert found is not None
+    return found
+
+
+def answers(index: GuardIndex) -> dict[str, set[str]]:
+    matched = index.match_table(POSTS)
+    pairs = list(zip(matched["publication_id"].to_pylist(), matched["subscription_id"].to_pylist(), strict=True))
+    return {post: {name for own, name in pairs if own == post} for post in ANSWERS}
+
+
+def test_the_golden_index_opens_and_answers() -> None:
+    index, version = opened(GOLDEN)
+    assert version == 8 and len(index) == len(QUERIES) - 1 and index.segment_count == 2
+    assert answers(index) == ANSWERS
+    record = index.record("words")
+    assert record is not None and (record.query, record.subscriber, record.query_version) == (
+        "white house",
+        "of words",
+        7,
+    )
+    index.compact()
+    assert answers(index) == ANSWERS and index.segment_count == 1
+
+
+def test_an_opened_index_goes_on(tmp_path: Path) -> None:
+    shutil.copytree(GOLDEN, tmp_path / "index")
+    index, _ = opened(tmp_path / "index")
+    index.add([Subscription("new", parse("fire OR zebra symbol:GOOG bounding_box:[150.5 -34.2 151.4 -33.4]"))])
+    index.remove(["range", "or"])
+    index.save(store(tmp_path / "index"), index.unsaved(), 9)
+    again, version = opened(tmp_path / "index")
+    expected = {post: names - {"range", "or"} | ({"new"} if post != "b" else set()) for post, names in ANSWERS.items()}
+    assert version == 9 and answers(again) == answers(index) == expected
+    again.compact()
+    again.save(store(tmp_path / "index"), again.unsaved(), 9)
+    assert len(list((tmp_path / "index").glob("segment-*"))) == 1
+    assert answers(opened(tmp_path / "index")[0]) == expected
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_what_is_saved_comes_back(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    path = tmp_path_factory.mktemp("index")
+    index = GuardIndex(clock=lambda: NOW)
+    for version in range(data.draw(st.integers(1, 4))):
+        index.add(data.draw(subscriptions(name)) for name in data.draw(st.lists(st.sampled_from("abcdef"), max_size=4)))
+        index.remove(data.draw(st.lists(st.sampled_from("abcdef"), max_size=2)))
+        if data.draw(st.booleans()):
+            index.compact()
+        index.save(store(path), index.unsaved(), version)
+        again, found = opened(path)
+        table = data.draw(tables())
+        assert found == version and len(again) == len(index)
+        assert again.match(table).pairs() == index.match(table).pairs()
+        if data.draw(st.booleans()):
+            index = again
+
+
+def test_a_file_that_is_no_segment_is_told_by_name(tmp_path: Path) -> None:
+    shutil.copytree(GOLDEN, tmp_path / "index")
+    shutil.copy(GOLDEN.parent / "arrays-1.tidings", tmp_path / "index" / "segment-000001.tidings")
+    with pytest.raises(DataError, match=r"segment-000001.tidings: not a segment"):
+        opened(tmp_path / "index")
+    with pytest.raises(DataError, match="another format or for another analyser"):
+        Store(GOLDEN, "klingon").read()
+
+
+def test_mapped_arrays_are_not_copied() -> None:
+    index, _ = opened(GOLDEN)
+    table = index._state.segments[0].tables[0]
+    assert not table.firsts.flags.owndata and not np.shares_memory(table.firsts, table.stream)
+
+
+if __name__ == "__main__":
+    write_golden()
