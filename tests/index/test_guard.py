@@ -108,6 +108,14 @@ def test_equal_queries_are_stored_once_and_fan_out_last() -> None:
     assert found.counters.candidates == 1 and found.counters.matches == 1
 
 
+def test_a_term_that_two_topics_share_counts_once() -> None:
+    index = GuardIndex()
+    index.add([Subscription("s", parse("topic:sports"))])
+    post = Publication("p", topics=("sports/soccer", "sports/tennis"))
+    assert [match.subscription_id for match in index.match_one(post)] == ["s"]
+    assert index.match(pa.table({"id": ["p"], "topic": [list(post.topics)]})).ids == ["s"]
+
+
 def test_an_empty_index_and_an_empty_table_match_nothing() -> None:
     assert GuardIndex().match(POSTS).pairs() == set()
     index = GuardIndex()

@@ -51,6 +51,7 @@ SAVE_AFTER = 50_000
 """So many changes wait for the index to be saved; until then a folder that is opened reads them from the registry."""
 
 _MAX_BURDEN, _MAX_SEGMENTS, _SMALL = 0.3, 8, 1 << 16
+_LOOK_EVERY = 128
 
 _log = logging.getLogger(__name__)
 
@@ -139,7 +140,8 @@ class Engine:
                 self._index.add_words(record, words)
             else:
                 self._index.add_form(record, form)
-        self._tidy_if_needed()
+        if self._version % _LOOK_EVERY == 0:
+            self._tidy_if_needed()
         return name
 
     def subscribe_many(self, table: pa.Table, *, dry_run: bool = False) -> Receipt:
@@ -182,7 +184,8 @@ class Engine:
                     self._version += 1
                     self._index.remove(known)
                 self._unsaved_changes += len(known)
-        self._tidy_if_needed()
+        if len(names) > 1 or self._version % _LOOK_EVERY == 0:
+            self._tidy_if_needed()
         return len(known)
 
     def subscription(self, id: str) -> Subscription | None:
@@ -284,11 +287,13 @@ class Engine:
         if self._tidier is not None:
             self._tidier.join()
         with self._tidying:
-            if self._unsaved_changes:
-                self._save()
-            if self._lock_file is not None:
-                self._lock_file.close()
-                self._lock_file = self._store = None
+            try:
+                if self._unsaved_changes:
+                    self._save()
+            finally:
+                if self._lock_file is not None:
+                    self._lock_file.close()
+                    self._lock_file = self._store = None
 
     def __enter__(self) -> Engine:
         return self
@@ -300,7 +305,7 @@ class Engine:
 
     def _open(self, path: Path, sample: pa.Table | None) -> None:
         self._registry = Registry.create(path, self._analyser, self._clock)
-        store = Store(path / INDEX, repr(self._analyser))
+        store = Store(path / INDEX, _described(self._analyser))
         self._lock_file = _owned(path / INDEX)
         self._store = store if self._lock_file is not None else None
         try:
@@ -316,8 +321,7 @@ class Engine:
         with self._changing:
             self._catch_up(newest)
         if opened is None and len(self._index):
-            with self._tidying:
-                self._save()
+            self._tidy(heavy=False)
 
     def _commit(
         self, text: str, name: str, subscriber: str, tag: str, since: datetime | None, until: datetime | None
@@ -387,8 +391,13 @@ class Engine:
             return
         with self._changing:
             what, version = self._index.unsaved(), self._version
-            self._unsaved_changes = 0
-        self._index.save(self._store, what, version)
+            waiting, self._unsaved_changes = self._unsaved_changes, 0
+        try:
+            self._index.save(self._store, what, version)
+        except BaseException:
+            with self._changing:
+                self._unsaved_changes += waiting  # so that it is tried again
+            raise
 
 
 def _owned(folder: Path) -> IO[str] | None:
@@ -401,6 +410,11 @@ def _owned(folder: Path) -> IO[str] | None:
         file.close()
         return None
     return file
+
+
+def _described(analyser: Analyser) -> str:
+    """The same text in every process, which ``repr`` of a set is not."""
+    return repr((analyser.language, analyser.stemming, sorted(analyser.stop_words or ())))
 
 
 def _keyed(table: pa.Table) -> pa.Table:

@@ -224,11 +224,11 @@ class Chained:
 
     def __init__(self) -> None:
         self._starts, self._link = Growing(np.int32, filler=-1), Growing(np.int32, filler=-1)
-        self._firsts, self._tests, self._queries = Growing(np.int32), Growing(np.int32), Growing(np.int32)
+        self._firsts, self._queries = Growing(np.int32), Growing(np.int32)
+        self._tests = Growing(np.int32, filler=NO_TEST)  # none until the first entry has one
         self._stream_offsets, self._stream = Growing(np.int32), Growing(np.int32)
         self._guards = Growing(np.int32)
         self._stream_offsets.append(0)
-        self._has_tests = False
         self._barrier = threading.Lock()
 
     def __len__(self) -> int:
@@ -238,11 +238,12 @@ class Chained:
         self._stream.extend(entry.stream)
         self._stream_offsets.append(len(self._stream))
         self._firsts.append(entry.first)
-        self._tests.append(entry.test)
         self._queries.append(query)
         self._guards.append(entry.guard)
         self._starts.reach(entry.guard + 1)
-        self._has_tests |= entry.test != NO_TEST
+        if entry.test != NO_TEST:
+            self._tests.reach(len(self._firsts))
+            self._tests.array[len(self._firsts) - 1] = entry.test
         if self._link.is_full:  # readers of the short arrays must not find what lies beyond them
             self._starts.renew()
         number = self._link.append(self._starts.array[entry.guard])
@@ -251,7 +252,10 @@ class Chained:
         self._starts.array[entry.guard] = number
 
     def entries(self) -> Entries:
-        tests = self._tests.view if self._has_tests else _NOTHING
+        tests = _NOTHING
+        if len(self._tests):
+            self._tests.reach(len(self))
+            tests = self._tests.view
         return Entries(
             self._starts.view,
             self._link.view,
@@ -267,6 +271,7 @@ class Chained:
 
     def loosened(self) -> Loose:
         """All that was added."""
+        self._tests.reach(len(self))
         lengths = np.diff(self._stream_offsets.filled).astype(np.int64)
         return Loose(
             self._guards.filled,

@@ -45,12 +45,14 @@ class Predicates:
     sequence_words: Growing
     sequence_offsets: Growing
     _known: dict[object, int]
+    _arrays: Arrays | None
 
     def __init__(self) -> None:
         self.kinds, self.slots, self.keys = Growing(np.int8), Growing(np.int32, 2), Growing(np.int64, 4)
         self.circles = Growing(np.float64, 3)
         self.sequence_words, self.sequence_offsets = Growing(np.int32), Growing(np.int32)
         self._known = {}
+        self._arrays: Arrays | None = None
 
     def __len__(self) -> int:
         return len(self.kinds)
@@ -77,13 +79,16 @@ class Predicates:
 
     def arrays(self) -> Arrays:
         """As the kernels take them, in the order of FIELDS; longer than what is there."""
-        return tuple(getattr(self, name).view for name in FIELDS)
+        if self._arrays is None:
+            self._arrays = tuple(getattr(self, name).view for name in FIELDS)
+        return self._arrays
 
     def filled(self) -> dict[str, npt.NDArray[Any]]:
         return {name: getattr(self, name).filled for name in FIELDS}
 
     def extend(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
         """Append what :meth:`filled` gave elsewhere, over the same terms and slots."""
+        self._arrays = None
         slots = arrays["slots"].copy()
         slots[arrays["kinds"] == CIRCLE] += len(self.circles)
         slots[arrays["kinds"] == SEQUENCE] += len(self.sequence_words)
@@ -110,6 +115,7 @@ class Predicates:
         }
 
     def _add(self, kind: int, slots: tuple[int, ...], keys: tuple[int, ...]) -> int:
+        self._arrays = None
         self.slots.append(slots)
         self.keys.append(keys)
         return self.kinds.append(kind)

@@ -77,7 +77,7 @@ class Reader:
     def read_one(self, publication: Publication, with_tokens: bool) -> Batch:
         """The batch of one publication: what :meth:`read` gives for a table of it, in a few microseconds."""
         terms = self._terms
-        found: list[int] = [term for topic in publication.topics for term in terms.topic_terms(topic)]
+        found = list({term for topic in publication.topics for term in terms.topic_terms(topic)})
         found += [term for name, term in list(terms.present.items()) if publication.value(name) is not None]
         if terms.values or terms.pieces:
             names = [*publication.attributes, *FIELDS]

@@ -158,7 +158,7 @@ class ChainedSubscribers:
     def __init__(self) -> None:
         self._starts, self._link = Growing(np.int32, filler=-1), Growing(np.int32, filler=-1)
         self._died = Growing(np.int32)
-        self._since, self._until = Growing(np.int64), Growing(np.int64)
+        self._since, self._until = Growing(np.int64, filler=FOREVER_BEFORE), Growing(np.int64, filler=FOREVER_AFTER)
         self._limited = False
         self._barrier = threading.Lock()
         self._numbers: dict[str, int] = {}
@@ -175,9 +175,11 @@ class ChainedSubscribers:
             self._starts.renew()
         self._link.append(self._starts.array[query])
         self._died.append(0)
-        self._since.append(record.since)
-        self._until.append(record.until)
         self._limited |= record.since != FOREVER_BEFORE or record.until != FOREVER_AFTER
+        if self._limited:  # before, nobody needs them
+            self._since.reach(number + 1)
+            self._until.reach(number + 1)
+            self._since.array[number], self._until.array[number] = record.since, record.until
         self._queries.append(query)
         self.records.append(record)
         self._numbers[record.id] = number
