@@ -103,6 +103,7 @@ class Engine:
         self._counts: dict[int, list[int]] = {}
         self._unsaved_changes = 0
         self._version = 0
+        self._look_at = 0
         self._registry: Registry | None = None
         self._store: Store | None = None
         self._lock_file: IO[str] | None = None
@@ -140,8 +141,7 @@ class Engine:
                 self._index.add_words(record, words)
             else:
                 self._index.add_form(record, form)
-        if self._version % _LOOK_EVERY == 0:
-            self._tidy_if_needed()
+        self._tidy_if_needed(at_once=False)
         return name
 
     def subscribe_many(self, table: pa.Table, *, dry_run: bool = False) -> Receipt:
@@ -184,8 +184,7 @@ class Engine:
                     self._version += 1
                     self._index.remove(known)
                 self._unsaved_changes += len(known)
-        if len(names) > 1 or self._version % _LOOK_EVERY == 0:
-            self._tidy_if_needed()
+        self._tidy_if_needed(at_once=len(names) > 1)
         return len(known)
 
     def subscription(self, id: str) -> Subscription | None:
@@ -356,8 +355,12 @@ class Engine:
         own[0] += publications
         own[1] += matches
 
-    def _tidy_if_needed(self) -> None:
+    def _tidy_if_needed(self, at_once: bool = True) -> None:
+        """Start tidying up if it is time; small changes look only now and then."""
         index = self._index
+        if not at_once and self._version < self._look_at:
+            return
+        self._look_at = self._version + _LOOK_EVERY
         heavy = index.segment_count > _MAX_SEGMENTS or (len(index) > _SMALL and index.burden > _MAX_BURDEN)
         unsaved = self._store is not None and self._unsaved_changes > SAVE_AFTER
         if (heavy or unsaved) and (self._tidier is None or not self._tidier.is_alive()):

@@ -135,6 +135,7 @@ class GuardIndex:
     ``sample``: publications like those to come, to choose guards by. A publication without an instant counts as one of
     now, by ``clock``.
 
+    >>> from tidings.language import parse
     >>> index = GuardIndex()
     >>> index.add([Subscription("s1", parse("white house")), Subscription("s2", parse("fire -drill"))])
     >>> index.match(pa.table({"id": ["p1"], "text": ["The White House is on fire"]})).pairs() == {(0, "s1"), (0, "s2")}
