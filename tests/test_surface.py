@@ -28,7 +28,7 @@ def test_the_public_names_are_these() -> None:
 
 
 def test_importing_tidings_loads_nothing_heavy() -> None:
-    heavy = ["numba", "numpy", "pyarrow", "pyspark", "tomotopy", "rich", "typer"]
+    heavy = ["matplotlib", "numba", "numpy", "pyarrow", "pyspark", "tomotopy", "rich", "typer"]
     code = f"import sys, tidings; print([m for m in {heavy} if m in sys.modules])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"

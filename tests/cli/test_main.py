@@ -19,6 +19,8 @@ COMMANDS = [
     ["explain"],
     ["bench", "analysis"],
     ["bench", "matching"],
+    ["bench", "growth"],
+    ["bench", "engine"],
 ]
 
 

@@ -1,4 +1,7 @@
-"""What are the workloads called? Apart from what makes them, so that the command line starts without loading that."""
+"""What are the workloads and the peers called, and what of an engine is measured?
+
+Apart from what makes them, so that the command line starts without loading that.
+"""
 
 from __future__ import annotations
 
@@ -17,3 +20,18 @@ class Name(StrEnum):
     q3 = "q3"
     stock = "stock"
     volume = "volume"
+
+
+class Peer(StrEnum):
+    """Whom the index is compared with."""
+
+    lucene = "lucene"
+
+
+class Part(StrEnum):
+    """Opening a folder, how long one post takes, posts while subscriptions change, and the same in a folder."""
+
+    opens = "opens"
+    latency = "latency"
+    churn = "churn"
+    durable = "durable"

@@ -27,36 +27,46 @@ from tidings.workloads import (
 )
 
 SOURCE_ROWS = 100_000
-"""Subscriptions come from so many rows at most, guards are chosen by a fifth of that; what is matched comes after."""
+"""Subscriptions come from so many rows at most, guards are chosen by a fifth of that; then comes what is matched, and
+after it as many rows, or what is left, to warm up with."""
 
 TOPIC_ROWS = 10_000
 """Topics are found in so many of those rows."""
 
-_IN_WORDS = (Name.words, Name.posts, Name.topics)
-_IN_QUOTES = (Name.stock, Name.volume)
+IN_WORDS = (Name.words, Name.posts, Name.topics)
+IN_QUOTES = (Name.stock, Name.volume)
 
 
-def workload(name: Name, data: Path | None, subscriptions: int, posts: int, seed: int) -> Workload:
-    """The workload of that name: ``data`` is a folder with tweets, traffic and stocks .parquet; made up without it."""
-    table = _publications(name, data, seed)
+def workload(
+    name: Name, data: Path | None, subscriptions: int, posts: int, seed: int, made_up_rows: int = 300_000
+) -> Workload:
+    """The workload of that name: ``data`` is a folder with tweets, traffic and stocks .parquet.
+
+    Without it all comes from ``made_up_rows``.
+    """
+    table = _publications(name, data, seed, made_up_rows)
     source_rows = min(SOURCE_ROWS, table.num_rows // 2)
     sample_rows = source_rows // 5
-    if table.num_rows < source_rows + sample_rows + posts:
+    if table.num_rows <= source_rows + sample_rows + posts:
         raise DataError(f"{name}: {table.num_rows:,} rows are too few to match {posts:,}; ask for fewer posts")
-    source, rest = table.slice(0, source_rows), table.slice(source_rows)
-    matched = _matched_columns(name, rest)
-    sample, to_match = matched.slice(0, sample_rows), matched.slice(sample_rows, posts)
-    return Workload(f"{name} {subscriptions:,}", _asked(name, source, subscriptions, seed), sample, to_match)
+    asked = _asked(name, table.slice(0, source_rows), subscriptions, seed)
+    rest = _matched_columns(name, table.slice(source_rows))
+    sample, to_match, others = (
+        rest.slice(0, sample_rows),
+        rest.slice(sample_rows, posts),
+        rest.slice(sample_rows + posts),
+    )
+    return Workload(f"{name} {subscriptions:,}", asked, sample, to_match, others.slice(0, posts))
 
 
-def _publications(name: Name, data: Path | None, seed: int) -> pa.Table:
+def _publications(name: Name, data: Path | None, seed: int, made_up_rows: int) -> pa.Table:
     """All rows, in random order: neighbours in time resemble each other."""
-    if name in _IN_QUOTES:
-        table = Stocks(seed=seed).table(300_000) if data is None else read_stocks(data / "stocks.parquet")
+    if name in IN_QUOTES:
+        table = Stocks(seed=seed).table(made_up_rows) if data is None else read_stocks(data / "stocks.parquet")
     elif data is None:
-        table = Posts(seed=seed).table(300_000)
+        table = Posts(seed=seed).table(made_up_rows)
     else:
-        table = read_tweets(data / "tweets.parquet") if name in _IN_WORDS else read_traffic(data / "traffic.parquet")
+        table = read_tweets(data / "tweets.parquet") if name in IN_WORDS else read_traffic(data / "traffic.parquet")
     table = table.take(pa.array(np.random.default_rng(seed).permutation(table.num_rows)))
     if "id" in table.column_names:
         return table
@@ -64,9 +74,9 @@ def _publications(name: Name, data: Path | None, seed: int) -> pa.Table:
 
 
 def _matched_columns(name: Name, table: pa.Table) -> pa.Table:
-    if name in _IN_QUOTES:
+    if name in IN_QUOTES:
         return table
-    return table.select(["id", "text"] if name in _IN_WORDS else ["id", "text", "lat", "lon"])
+    return table.select(["id", "text"] if name in IN_WORDS else ["id", "text", "lat", "lon"])
 
 
 def _asked(name: Name, source: pa.Table, count: int, seed: int) -> pa.Table:

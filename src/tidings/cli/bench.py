@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any
 
 import typer
 
-from tidings.bench.names import Name
+from tidings.bench.names import Name, Part, Peer
 
 app = typer.Typer(name="bench", help="Measure, and check that what is compared is equal.", no_args_is_help=True)
 
@@ -17,6 +18,16 @@ class Format(StrEnum):
     table = "table"
     json = "json"
     csv = "csv"
+
+
+Subscriptions = Annotated[int, typer.Option(min=1, help="How many ask.")]
+Rounds = Annotated[int, typer.Option(min=1, help="How often it is measured; the best and the median are told.")]
+Data = Annotated[
+    Path | None, typer.Option(help="Folder with tweets, traffic and stocks .parquet; made-up posts without.")
+]
+Seed = Annotated[int, typer.Option(min=0, help="Of the subscriptions, and of made-up posts.")]
+HowToPrint = Annotated[Format, typer.Option("--format", help="How to print.")]
+Save = Annotated[Path | None, typer.Option(help="Also write the figures with their origin to this file.")]
 
 
 @app.callback()
@@ -33,8 +44,8 @@ def analysis(
         int | None, typer.Option(min=1, help="How many posts; all of the file, or 50,000, without.")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the made-up posts.")] = 1,
-    output_format: Annotated[Format, typer.Option("--format", help="How to print.")] = Format.table,
-    save: Annotated[Path | None, typer.Option(help="Also write the figures with their origin to this file.")] = None,
+    output_format: HowToPrint = Format.table,
+    save: Save = None,
 ) -> None:
     """The fast analyser against the exact one: equal words on every post, and how many times as fast."""
     from tidings.bench.analysis import measure  # noqa: PLC0415  # heavy imports only when they are needed
@@ -53,27 +64,113 @@ def analysis(
 
 
 @app.command(epilog="Example: tidings bench matching --workload words --subscriptions 1000000 --data path/to/data")
-def matching(
+def matching(  # noqa: PLR0913  # each is an option
+    *,
     workload_name: Annotated[Name, typer.Option("--workload", help="What is asked.")] = Name.words,
-    subscriptions: Annotated[int, typer.Option(min=1, help="How many ask.")] = 100_000,
+    subscriptions: Subscriptions = 100_000,
     posts: Annotated[int, typer.Option(min=1, help="How many posts are matched.")] = 40_000,
-    data: Annotated[
-        Path | None, typer.Option(help="Folder with tweets, traffic and stocks .parquet; made-up posts without.")
+    rounds: Rounds = 5,
+    peer_name: Annotated[
+        Peer | None, typer.Option("--peer", help="Also measure this one; needs JDK and Maven.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the subscriptions, and of made-up posts.")] = 1,
-    output_format: Annotated[Format, typer.Option("--format", help="How to print.")] = Format.table,
-    save: Annotated[Path | None, typer.Option(help="Also write the figures with their origin to this file.")] = None,
+    peer_posts: Annotated[int, typer.Option(min=1, help="How many posts the peer matches one at a time.")] = 2_000,
+    peer_batch: Annotated[int, typer.Option(min=1, help="How many it gets at once in its second run.")] = 4_096,
+    data: Data = None,
+    seed: Seed = 1,
+    output_format: HowToPrint = Format.table,
+    save: Save = None,
 ) -> None:
-    """The index, checked against brute force first: publications matched a second, on one core."""
-    from tidings.bench.matching import measure  # noqa: PLC0415
-    from tidings.bench.result import Result  # noqa: PLC0415
+    """The index, checked against brute force first: publications matched a second, on one core.
+
+    With --peer lucene, Lucene Monitor gets the same subscriptions and posts: equal matches first, then both in turn.
+    """
+    from tidings.bench import matching, peer  # noqa: PLC0415
     from tidings.bench.workloads import workload  # noqa: PLC0415
-    from tidings.cli.output import print_figures, progress  # noqa: PLC0415
+    from tidings.cli.output import progress  # noqa: PLC0415
 
     asked = workload(workload_name, data, subscriptions, posts, seed)
-    with progress("matching", posts) as advance:
-        figures = measure(asked, advance)
-    result = Result("matching", "real files" if data else "made-up posts", figures, seed)
+    with progress("matching", rounds * asked.round_posts) as advance:
+        if peer_name:
+            beside = peer.Settings(peer_posts, peer_batch)
+            figures = peer.measure(workload_name, asked, rounds, beside, advance)
+        else:
+            figures = matching.measure(asked, rounds, advance)
+    _tell("matching", data, figures, seed, output_format, save)
+
+
+@app.command(epilog="Example: tidings bench growth --most 100000 --plot growth.svg --save growth.json")
+def growth(  # noqa: PLR0913
+    *,
+    most: Annotated[int, typer.Option(min=1, help="Stop at so many subscriptions.")] = 3_000_000,
+    posts: Annotated[int, typer.Option(min=1, help="How many posts are matched.")] = 40_000,
+    rounds: Rounds = 5,
+    plot: Annotated[Path | None, typer.Option(help="Also draw it: a .svg or .png file; needs matplotlib.")] = None,
+    data: Data = None,
+    seed: Seed = 1,
+    output_format: HowToPrint = Format.table,
+    save: Save = None,
+) -> None:
+    """The index from a thousand subscriptions to millions: speed, memory, time to register."""
+    from tidings.bench.growth import draw, grown, sizes  # noqa: PLC0415
+    from tidings.bench.workloads import workload  # noqa: PLC0415
+    from tidings.cli.output import progress  # noqa: PLC0415
+
+    counts = sizes(most)
+    with progress("matching", 2 * posts * rounds * len(counts)) as advance:
+        figures = grown(lambda count: workload(Name.words, data, count, posts, seed), counts, rounds, advance)
+    if plot:
+        draw(figures, plot)
+    _tell("growth", data, figures, seed, output_format, save)
+
+
+@app.command(epilog="Example: tidings bench engine latency --subscriptions 1000000 --data path/to/data")
+def engine(  # noqa: PLR0913
+    part: Annotated[Part, typer.Argument(help="What is measured.")],
+    *,
+    subscriptions: Subscriptions = 1_000_000,
+    posts: Annotated[int, typer.Option(min=1, help="How many posts there are to publish.")] = 40_000,
+    rounds: Rounds = 5,
+    round_s: Annotated[float, typer.Option(min=0.01, help="How long half a round of churn is.")] = 5.0,
+    rate: Annotated[int, typer.Option(min=1, help="Subscriptions left a second, and as many given up.")] = 20_000,
+    data: Data = None,
+    seed: Seed = 1,
+    output_format: HowToPrint = Format.table,
+    save: Save = None,
+) -> None:
+    """The engine, with queries of plain words.
+
+    opens: a folder in a new process. latency: one post at a time. churn: posts while another thread changes single
+    subscriptions. durable: the same in a folder, a thousand changes at a time.
+    """
+    from tidings.bench import churn, latency, opening  # noqa: PLC0415
+    from tidings.bench.workloads import workload  # noqa: PLC0415
+    from tidings.cli.output import progress  # noqa: PLC0415
+
+    asked = workload(Name.words, data, subscriptions, posts, seed)
+    with TemporaryDirectory(prefix="tidings-bench-") as folder:
+        if part == Part.opens:
+            with progress("opening", 2 * rounds) as advance:
+                figures = opening.measure(asked, Path(folder), rounds, advance)
+        elif part == Part.latency:
+            with progress("publishing", asked.round_posts) as advance:
+                figures = latency.measure(asked, advance)
+        else:
+            durable = part == Part.durable
+            settings = churn.Settings(rounds, round_s, rate, batch=1_000 if durable else 1)
+            newcomers = workload(Name.words, data, churn.NEWCOMERS, posts, seed + 1).subscriptions["query"]
+            with progress("publishing", 2 * rounds) as advance:
+                figures = churn.measure(asked, newcomers, settings, Path(folder) if durable else None, advance)
+    _tell(f"engine {part}", data, figures, seed, output_format, save)
+
+
+def _tell(
+    name: str, data: Path | None, figures: dict[str, Any], seed: int, output_format: Format, save: Path | None
+) -> None:
+    """Print the figures, and write them to a file if asked."""
+    from tidings.bench.result import Result  # noqa: PLC0415
+    from tidings.cli.output import print_figures  # noqa: PLC0415
+
+    result = Result(name, "real files" if data else "made-up posts", figures, seed)
     if save:
         result.save(save)
     print_figures(result, output_format)

@@ -80,9 +80,10 @@ def _print_tables(result: Result) -> None:
             table.add_row(name.replace("_", " "), _shown(value))
     Console().print(table)
     if columns:
-        table = Table()
-        for name in columns:
-            table.add_column(name.replace("_", " "), justify="right")
+        table = Table(box=None, pad_edge=False, header_style="dim")
+        for name, values in columns.items():
+            widest = max(len(_shown(value)) for value in values)
+            table.add_column(name.replace("_", " "), justify="right", overflow="fold", min_width=widest)
         for row in zip(*columns.values(), strict=True):
             table.add_row(*map(_shown, row))
         Console().print(table)

@@ -1,0 +1,176 @@
+"""How many posts a second are left to a publisher while another thread leaves and gives up subscriptions?
+
+The publisher is timed alone and beside the changes, round after round in turn; tidying up that was begun is waited for
+before it is alone. Each change leaves one new query and gives up the oldest one, so that their number stays; the pace
+is kept by the clock as long as the engine can. In a folder both are done in batches, each a commit. At the end the
+matches of some posts are compared with those of a new engine that was given what is left.
+"""
+
+from __future__ import annotations
+
+import statistics
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from tidings.bench.latency import Post, single_posts
+from tidings.bench.matching import Advance, Workload, silent
+from tidings.engine import Engine
+from tidings.model import DataError
+
+CHECKED_POSTS = 200
+NEWCOMERS = 100_000
+"""So many different queries at least, so that what comes is seldom what is there."""
+
+_TIDIER = "tidings-tidy"
+_PAUSE_S = 0.0005
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """``rate_per_s`` subscriptions are left and as many given up each second, ``batch`` at a time."""
+
+    rounds: int = 5
+    round_s: float = 5.0
+    rate_per_s: int = 20_000
+    batch: int = 1
+
+
+@dataclass(slots=True)
+class Changes:
+    """What the other thread does: the oldest goes for each that comes. ``newcomers`` are asked again and again."""
+
+    engine: Engine
+    base: pa.Table
+    newcomers: list[str]
+    settings: Settings
+    ids: deque[str]
+    came: int = 0
+
+    def run(self, stop: threading.Event) -> float:
+        """Change at the pace that is asked until told to stop; gives the changes a second that were reached."""
+        change = self._one if self.settings.batch == 1 else self._many
+        first, began = self.came, time.perf_counter()
+        while not stop.is_set():
+            if self.came - first < (time.perf_counter() - began) * self.settings.rate_per_s:
+                change()
+            else:
+                time.sleep(_PAUSE_S)
+        return (self.came - first) / (time.perf_counter() - began)
+
+    def left(self) -> pa.Table:
+        """The subscriptions that should be there now."""
+        asked = dict(zip(self.base["id"].to_pylist(), self.base["query"].to_pylist(), strict=True))
+        return pa.table({"id": list(self.ids), "query": [asked.get(name) or self._query(name) for name in self.ids]})
+
+    def _one(self) -> None:
+        name = f"new{self.came}"
+        self.engine.subscribe(self._query(name), id=name)
+        self.engine.unsubscribe(self.ids.popleft())
+        self.ids.append(name)
+        self.came += 1
+
+    def _many(self) -> None:
+        names = [f"new{self.came + i}" for i in range(self.settings.batch)]
+        self.engine.subscribe_many(pa.table({"id": names, "query": [self._query(name) for name in names]}))
+        self.ids.extend(names)
+        self.engine.unsubscribe_many([self.ids.popleft() for _ in names])
+        self.came += len(names)
+
+    def _query(self, name: str) -> str:
+        return self.newcomers[int(name.removeprefix("new")) % len(self.newcomers)]
+
+
+def measure(
+    workload: Workload,
+    newcomers: pa.ChunkedArray,
+    settings: Settings | None = None,
+    folder: Path | None = None,
+    advance: Advance = silent,
+) -> dict[str, Any]:
+    """The figures of one workload of words, in memory or in a folder; ``advance`` is told of each half of a round."""
+    settings = settings or Settings()
+    with Engine(folder, sample=workload.sample) as engine:
+        engine.subscribe_many(workload.subscriptions)
+        ids = deque(workload.subscriptions["id"].to_pylist())
+        changes = Changes(engine, workload.subscriptions, newcomers.to_pylist(), settings, ids)
+        for name, text in single_posts(workload.others):
+            engine.publish(id=name, text=text)
+        posts = cycle(single_posts(workload.posts))
+        alone, beside, reached = [], [], []
+        for _ in range(settings.rounds):
+            _wait_until_tidy()
+            alone.append(_published(engine, posts, settings.round_s))
+            advance(1)
+            rate, changed = _published_beside(engine, posts, changes)
+            beside.append(rate)
+            reached.append(changed)
+            advance(1)
+        _wait_until_tidy()
+        _check(engine, changes.left(), workload)
+        return {
+            "workload": workload.name,
+            "subscriptions": len(engine),
+            "in_a_folder": folder is not None,
+            "rounds": settings.rounds,
+            "round_s": settings.round_s,
+            "asked_changes_per_s": settings.rate_per_s,
+            "changes_at_a_time": settings.batch,
+            "subscribed_per_s": round(statistics.median(reached)),
+            "unsubscribed_per_s": round(statistics.median(reached)),
+            "alone_posts_per_s": round(statistics.median(alone)),
+            "beside_changes_posts_per_s": round(statistics.median(beside)),
+            "ratio": round(statistics.median(b / a for a, b in zip(alone, beside, strict=True)), 2),
+            "ratio_worst_round": round(min(b / a for a, b in zip(alone, beside, strict=True)), 2),
+            "segments_at_the_end": engine.stats().segments,
+        }
+
+
+def _published(engine: Engine, posts: Iterator[Post], round_s: float) -> float:
+    """Posts a second, one at a time."""
+    count, began = 0, time.perf_counter()
+    while time.perf_counter() - began < round_s:
+        name, text = next(posts)
+        engine.publish(id=name, text=text)
+        count += 1
+    return count / (time.perf_counter() - began)
+
+
+def _published_beside(engine: Engine, posts: Iterator[Post], changes: Changes) -> tuple[float, float]:
+    """Posts a second, and changes a second."""
+    stop = threading.Event()
+    with ThreadPoolExecutor(1) as thread:
+        other = thread.submit(changes.run, stop)
+        try:
+            rate = _published(engine, posts, changes.settings.round_s)
+        finally:
+            stop.set()
+        return rate, other.result()
+
+
+def _wait_until_tidy() -> None:
+    for thread in threading.enumerate():
+        if thread.name == _TIDIER:
+            thread.join()
+
+
+def _check(engine: Engine, left: pa.Table, workload: Workload) -> None:
+    """After all changes, the engine is as one that was made of what is left."""
+    posts = workload.posts.slice(0, CHECKED_POSTS)
+    fresh = Engine(sample=workload.sample)
+    fresh.subscribe_many(left)
+    columns = ["publication_id", "subscription_id"]
+    order = [(name, "ascending") for name in columns]
+    ours, expected = (one.match(posts).select(columns).sort_by(order) for one in (engine, fresh))
+    if len(engine) != left.num_rows or not ours.equals(expected):
+        raise DataError(
+            "after the changes the engine has other matches than a new one; this is a bug, please report it"
+        )

@@ -1,0 +1,147 @@
+"""How many times as fast as Lucene Monitor is the index, on the same subscriptions and posts, with the same matches?
+
+Some hundred posts are matched against all subscriptions by both, and a single difference fails the run. Then both are
+timed in turn, round after round: tidings as in :mod:`tidings.bench.matching`, Lucene on fewer posts, one at a time and
+in batches, each in a JVM of its own that has warmed up; how many matches it finds is compared each time. Lucene gets
+words that were analysed before, tidings reads the text in its time. Lucene names each subscription: ``with_fan_out`` is
+what tidings takes for that, all else finds queries.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tidings.bench import lucene, translation
+from tidings.bench.lucene import Outcome
+from tidings.bench.matching import BATCH_ROWS, Advance, Round, Workload, figures, one_round, prepared, silent
+from tidings.bench.names import Name
+from tidings.bench.workloads import IN_QUOTES, IN_WORDS
+from tidings.index import GuardIndex
+from tidings.model import DataError
+
+CHECKED_POSTS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Lucene matches the first ``posts`` singly, and ``batch`` (or ``posts``, if more) in batches.
+
+    It does so after ``warmup_s`` of matching in each JVM. Large batches are its fastest: it then runs a query once for
+    many posts.
+    """
+
+    posts: int = 2_000
+    batch: int = BATCH_ROWS
+    warmup_s: float = 10.0
+    heap_mb: int = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Posts that Lucene is given ``batch`` at a time."""
+
+    batch: int
+    posts: pa.Table
+
+    def settings(self, given: Settings) -> lucene.Settings:
+        return lucene.Settings(batch=self.batch, warmup_s=given.warmup_s, rounds=1, heap_mb=given.heap_mb)
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """How Lucene is asked for one workload."""
+
+    match: Callable[..., Outcome]
+    queries: Callable[[pa.ChunkedArray], Iterable[Any]]
+    posts: Callable[[pa.Table], Iterable[Any]]
+    passes: int = 1
+
+    def run(self, workload: Workload, posts: pa.Table, settings: lucene.Settings, *, pairs: bool = False) -> Outcome:
+        asked = self.queries(workload.subscriptions["query"])
+        return self.match(asked, self.posts(posts), replace(settings, passes=self.passes), pairs=pairs)
+
+
+_WORDS = Side(lucene.match_words, translation.word_queries, translation.word_posts, passes=2)
+_BOXES = Side(lucene.match_boxes, translation.box_queries, translation.placed_posts)
+_QUOTES = Side(lucene.match_stock, translation.stock_queries, translation.quotes)
+
+
+def measure(
+    name: Name, workload: Workload, rounds: int = 5, settings: Settings | None = None, advance: Advance = silent
+) -> dict[str, Any]:
+    """The figures of :func:`tidings.bench.matching.measure`, and those of Lucene beside them.
+
+    ``advance`` is told how many posts each step of tidings did.
+    """
+    lucene.build()  # what is missing is told at once
+    settings = settings or Settings()
+    side = _WORDS if name in IN_WORDS else _QUOTES if name in IN_QUOTES else _BOXES
+    if side is _BOXES:
+        workload = translation.on_lucenes_grid(workload)
+    index, registered_s = prepared(workload)
+    _check(side, workload, index, settings)
+    runs = [
+        Run(1, workload.posts.slice(0, settings.posts)),
+        Run(settings.batch, workload.posts.slice(0, max(settings.posts, settings.batch))),
+    ]
+    expected = [_deliveries(index, run.posts) for run in runs]
+    ours: list[Round] = []
+    theirs: list[list[Outcome]] = [[], []]
+    for _ in range(rounds):
+        ours.append(one_round(index, workload, advance))
+        for run, own, matches in zip(runs, theirs, expected, strict=True):
+            own.append(side.run(workload, run.posts, run.settings(settings)))
+            if own[-1].matches != matches:
+                raise _differ(workload, f"{matches:,} matches", f"{own[-1].matches:,}")
+    single, batched = theirs
+    return figures(workload, index, registered_s, ours) | {
+        "lucene": single[0].lucene,
+        "lucene_batch": settings.batch,
+        "lucene_registered_s": round(min(outcome.registration_s for outcome in single + batched), 2),
+        **_compared("single", ours, single),
+        **_compared("batched", ours, batched),
+    }
+
+
+def _compared(how: str, ours: list[Round], theirs: list[Outcome]) -> dict[str, float]:
+    """Lucene's posts a second, and how many times as many tidings does: the median of the rounds."""
+    rates = [outcome.posts_per_s for outcome in theirs]
+    ratio = statistics.median(own.steady / rate for own, rate in zip(ours, rates, strict=True))
+    whole = statistics.median(own.with_fan_out / rate for own, rate in zip(ours, rates, strict=True))
+    return {
+        f"lucene_{how}_posts": theirs[0].posts,
+        f"lucene_{how}_candidates_per_post": round(theirs[0].candidates / theirs[0].posts, 1),
+        f"lucene_{how}_posts_per_s": round(max(rates), 1),
+        f"lucene_{how}_posts_per_s_median": round(statistics.median(rates), 1),
+        f"ratio_{how}": round(ratio, 1),
+        f"ratio_{how}_with_fan_out": round(whole, 1),
+    }
+
+
+def _check(side: Side, workload: Workload, index: GuardIndex, settings: Settings) -> None:
+    """Some posts against all subscriptions, match by match."""
+    posts = workload.posts.slice(0, CHECKED_POSTS)
+    once = lucene.Settings(warmup_s=0, rounds=1, heap_mb=settings.heap_mb)
+    theirs = side.run(workload, posts, once, pairs=True).pairs
+    names = workload.subscriptions["id"].to_pylist()
+    number_of = {name: number for number, name in enumerate(names)}
+    found = index.match(posts)
+    ours = np.stack([found.rows, np.array([number_of[name] for name in found.ids], dtype=np.int64)], axis=1)
+    ours = ours[np.lexsort((ours[:, 1], ours[:, 0]))]
+    if theirs is None or not np.array_equal(ours, theirs):
+        raise _differ(workload, f"{len(ours):,} matches", f"{0 if theirs is None else len(theirs):,}")
+
+
+def _deliveries(index: GuardIndex, posts: pa.Table) -> int:
+    """How many matches Lucene should find."""
+    return sum(index.match_table(posts.slice(start, 100)).num_rows for start in range(0, posts.num_rows, 100))
+
+
+def _differ(workload: Workload, ours: str, theirs: str) -> DataError:
+    return DataError(f"{workload.name}: tidings and Lucene differ: {ours} against {theirs}; please report it")
