@@ -132,6 +132,9 @@ def engine(  # noqa: PLR0913
     rounds: Rounds = 5,
     round_s: Annotated[float, typer.Option(min=0.01, help="How long half a round of churn is.")] = 5.0,
     rate: Annotated[int, typer.Option(min=1, help="Subscriptions left a second, and as many given up.")] = 20_000,
+    batch: Annotated[
+        int | None, typer.Option(min=1, help="So many changes at a time; 1, or 1,000 in a folder, without.")
+    ] = None,
     data: Data = None,
     seed: Seed = 1,
     output_format: HowToPrint = Format.table,
@@ -156,7 +159,7 @@ def engine(  # noqa: PLR0913
                 figures = latency.measure(asked, advance)
         else:
             durable = part == Part.durable
-            settings = churn.Settings(rounds, round_s, rate, batch=1_000 if durable else 1)
+            settings = churn.Settings(rounds, round_s, rate, batch or (1_000 if durable else 1))
             newcomers = workload(Name.words, data, churn.NEWCOMERS, posts, seed + 1).subscriptions["query"]
             with progress("publishing", 2 * rounds) as advance:
                 figures = churn.measure(asked, newcomers, settings, Path(folder) if durable else None, advance)

@@ -176,16 +176,17 @@ class Engine:
         """Give up many at once; returns how many there were."""
         names = list(dict.fromkeys(ids))
         with self._changing:
-            known = [name for name in names if name in self._index]
-            if known:
-                if self._registry is not None:
+            if self._registry is None:
+                removed = self._index.remove(names)
+                self._version += removed > 0
+            else:
+                known = [name for name in names if name in self._index]
+                removed = len(known)
+                if known:
                     self._catch_up(self._registry.remove(known).version)
-                else:
-                    self._version += 1
-                    self._index.remove(known)
-                self._unsaved_changes += len(known)
+            self._unsaved_changes += removed
         self._tidy_if_needed(at_once=len(names) > 1)
-        return len(known)
+        return removed
 
     def subscription(self, id: str) -> Subscription | None:
         """The living subscription of an id."""

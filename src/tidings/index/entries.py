@@ -269,6 +269,11 @@ class Chained:
             self._queries.view,
         )
 
+    @property
+    def size_bytes(self) -> int:
+        parts = (self._starts, self._link, self._firsts, self._tests, self._stream_offsets, self._stream, self._queries)
+        return sum(int(part.filled.nbytes) for part in parts)
+
     def loosened(self) -> Loose:
         """All that was added."""
         self._tests.reach(len(self))

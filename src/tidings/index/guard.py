@@ -16,7 +16,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -36,12 +36,14 @@ from tidings.index.segment import Segment, Source, compiled, living, tidied, tog
 from tidings.index.store import Filed, Saved, Store, Unsaved, unsaved
 from tidings.index.subscribers import COLUMNS, FOREVER_AFTER, FOREVER_BEFORE, TEXT, Record
 from tidings.language import Conjunction, Sequence, normal_form, parse_normal, to_text
+from tidings.language.plain import plain_words
 from tidings.model import Match, Publication, Subscription
 from tidings.model.values import utc_now
 from tidings.tables.canonical import INSTANT
 from tidings.tables.columns import ABSENT, column_keys, instant_key
 from tidings.tables.validity import good_rows
 from tidings.terms import ENGLISH, Analyser
+from tidings.terms.fast import FastAnalyser
 from tidings.terms.vocabulary import IdArray, IntArray
 
 BATCH_ROWS = 4096
@@ -149,6 +151,7 @@ class GuardIndex:
         self._writing = threading.RLock()
         self._compacting = threading.Lock()
         self._local = threading.local()
+        self._fast = FastAnalyser(analyser)
         self._count = 0
         self._segments: tuple[Segment, ...] = ()
         self._saved = Saved()
@@ -181,7 +184,7 @@ class GuardIndex:
     def add_words(self, record: Record, words: list[str]) -> None:
         """Add one subscription that asks for nothing but words, without repetitions: the fast way in for one."""
         with self._change() as moment:
-            self._add(record, tuple(sorted(words)), moment, lambda: [[self._filer.words(words)]])
+            self._add(record, tuple(sorted(words)), moment, partial(self._filed_words, words))
 
     def add_table(self, table: pa.Table) -> None:
         """Add many: ``id`` and ``query``, and whatever else of COLUMNS there is; the later of two equal ids counts.
@@ -204,14 +207,24 @@ class GuardIndex:
             segment = None if table.num_rows < FEW else compiled(tidied(self._source(table)), self._predicates)
             for name in names:
                 self._bury(name, moment)
-            for record, form in few:
-                self._add(record, _key(form), moment, partial(self._filed, form))
+            for record, key, file in few:
+                self._add(record, key, moment, file)
             if segment is not None:
                 self._add_segment(segment, moment)
 
-    def _prepared(self, table: pa.Table) -> list[tuple[Record, tuple[Conjunction, ...]]]:
-        records = [Record(**row) for row in table.to_pylist()]
-        return [(record, parse_normal(record.query, analyser=self._analyser)[1]) for record in records]
+    def _prepared(self, table: pa.Table) -> list[tuple[Record, Hashable, Callable[[], list[list[Entry]]]]]:
+        """Records with the key of their query and what files it."""
+        prepared: list[tuple[Record, Hashable, Callable[[], list[list[Entry]]]]] = []
+        for record in map(Record._make, zip(*(column.to_pylist() for column in table.columns), strict=True)):
+            if words := plain_words(record.query, self._fast):
+                prepared.append((record, tuple(sorted(words)), partial(self._filed_words, words)))
+            else:
+                form = parse_normal(record.query, analyser=self._analyser)[1]
+                prepared.append((record, _key(form), partial(self._filed, form)))
+        return prepared
+
+    def _filed_words(self, words: list[str]) -> list[list[Entry]]:
+        return [[self._filer.words(words)]]
 
     def _add_segment(self, segment: Segment, moment: int) -> None:
         """Add all of a segment; who had one of its ids dies."""
@@ -224,11 +237,14 @@ class GuardIndex:
         self._segments = (*self._segments, segment)
         self._count += len(segment.subscribers)
 
-    def remove(self, ids: Iterable[str]) -> None:
+    def remove(self, ids: Iterable[str]) -> int:
+        """Give up subscriptions; returns how many there were."""
         names = list(ids)
         with self._change() as moment:
+            before = self._count
             for name in names:
                 self._bury(name, moment)
+            return before - self._count
 
     def record(self, name: str) -> Record | None:
         """The living subscription of an id."""
@@ -314,9 +330,8 @@ class GuardIndex:
     def size_bytes(self) -> int:
         """Of the arrays that matching reads: not the ids and texts, nor the tables that find words."""
         with self._writing:
-            self._freeze()
             predicates: int = sum(array.nbytes for array in self._predicates.filled().values())
-            return predicates + sum(segment.size_bytes for segment in self._segments)
+            return predicates + self._recent.size_bytes + sum(segment.size_bytes for segment in self._segments)
 
     @contextmanager
     def _change(self) -> Iterator[int]:
@@ -432,16 +447,22 @@ class GuardIndex:
 
     def match_one(self, publication: Publication) -> list[Match]:
         """The matches of one publication: the fast way for one."""
-        state = self._state
-        scratch = self._scratch(state)
-        batch = scratch.reader.read_one(publication, state.has_sequences)
+        state, found = self._state, []
         instants = np.array([instant_key(publication.ts or self._clock())])
-        found = []
-        for block in _blocks(state, batch, scratch, np.zeros(3, dtype=np.int64)):
+        for block in self._blocks_of_one(state, publication):
             if len(block.queries):
-                fanned = _fanned_out(block, instants, state.moment)
+                fanned = _fanned_out(block, instants, state.moment, kernels.fan_out_briefly)
                 found += fanned.part.matches(publication.id, fanned.numbers)
         return found
+
+    def count_one(self, publication: Publication) -> int:
+        """How many queries one publication answers, before it is known who asked for them."""
+        return sum(len(block.queries) for block in self._blocks_of_one(self._state, publication))
+
+    def _blocks_of_one(self, state: State, publication: Publication) -> Iterator[Block]:
+        scratch = self._scratch(state)
+        batch = scratch.reader.read_one(publication, state.has_sequences)
+        return _blocks(state, batch, scratch, np.zeros(3, dtype=np.int64), _BRIEFLY)
 
     def match_table(self, table: pa.Table) -> pa.Table:
         """The matches of many publications: publication_id, subscription_id, subscriber, tag, query_version."""
@@ -500,7 +521,21 @@ class GuardIndex:
         return np.where(keys == ABSENT, now, keys)
 
 
-def _blocks(state: State, batch: Batch, scratch: Scratch, counters: IntArray) -> Iterator[Block]:
+class Kernels(NamedTuple):
+    """What matches one kind of table each."""
+
+    chained: Callable[..., int]
+    side_by_side: Callable[..., int]
+    boxes: Callable[..., int]
+
+
+_AT_LENGTH = Kernels(kernels.match_chained, kernels.match_side_by_side, kernels.match_boxes)
+_BRIEFLY = Kernels(kernels.match_chained_briefly, kernels.match_side_by_side_briefly, kernels.match_boxes_briefly)
+
+
+def _blocks(
+    state: State, batch: Batch, scratch: Scratch, counters: IntArray, own: Kernels = _AT_LENGTH
+) -> Iterator[Block]:
     """The matched queries of a batch, part by part, in blocks that fit into the scratch."""
     row_ends = np.empty(len(batch.terms), dtype=np.int64)
     bits = scratch.bits()
@@ -510,7 +545,7 @@ def _blocks(state: State, batch: Batch, scratch: Scratch, counters: IntArray) ->
             row = 0
             while row < len(batch.terms):
                 marks = bits, query_bits, scratch.out, row_ends, counters
-                stop = _matched(state, batch, table, row, marks)
+                stop = _matched(state, batch, table, row, marks, own)
                 if stop > row:
                     yield Block(part, row, stop, row_ends, scratch.out[: row_ends[stop - 1]])
                 else:
@@ -518,26 +553,28 @@ def _blocks(state: State, batch: Batch, scratch: Scratch, counters: IntArray) ->
                 row = stop
 
 
-def _matched(state: State, batch: Batch, table: Entries, row: int, marks: tuple[Any, ...]) -> int:
+def _matched(state: State, batch: Batch, table: Entries, row: int, marks: tuple[Any, ...], own: Kernels) -> int:
     """One call of a kernel: the first row that was not matched."""
     publications = batch.terms.ids, batch.terms.offsets, batch.numbers, batch.lon, batch.lat
     tokens = batch.tokens.offsets, batch.tokens.ids
     rest = table.stream_offsets, table.stream, table.queries, *state.predicates, *marks
     if len(table.runs):
         boxes = table.starts, table.runs, table.firsts, table.tests, table.boxes
-        return int(kernels.match_boxes(row, *publications, *tokens, *boxes, *rest))
+        return int(own.boxes(row, *publications, *tokens, *boxes, *rest))
     if len(table.link):
         chained = table.starts, table.link, table.limit, table.firsts, table.tests
-        return int(kernels.match_chained(row, *publications, *tokens, *chained, *rest))
-    return int(kernels.match_side_by_side(row, *publications, *tokens, table.starts, table.firsts, table.tests, *rest))
+        return int(own.chained(row, *publications, *tokens, *chained, *rest))
+    return int(own.side_by_side(row, *publications, *tokens, table.starts, table.firsts, table.tests, *rest))
 
 
-def _fanned_out(block: Block, instants: IntArray, moment: int) -> Deliveries:
+def _fanned_out(
+    block: Block, instants: IntArray, moment: int, kernel: Callable[..., int] = kernels.fan_out
+) -> Deliveries:
     asked = block.part.asked()
     room = max(1024, 2 * len(block.queries))
     while True:
         rows, numbers = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int32)
-        count = kernels.fan_out(
+        count = kernel(
             block.first, block.stop, block.row_ends, block.queries, asked.starts, asked.link, asked.limit, asked.died,
             moment, asked.since, asked.until, instants, rows, numbers,
         )  # fmt: skip

@@ -449,3 +449,27 @@ def fan_out(first_row, row, row_ends, queries, starts, link, limit, died, now, s
                 out[found] = this
                 found += 1
     return found
+
+
+# For one publication: the same, but other threads wait meanwhile. A thread that lets go of the interpreter for some
+# microseconds gets it back only after its neighbour's whole turn, which is a hundred times as long.
+
+
+@numba.njit(cache=True)
+def match_chained_briefly(*arguments):
+    return match_chained(*arguments)
+
+
+@numba.njit(cache=True)
+def match_side_by_side_briefly(*arguments):
+    return match_side_by_side(*arguments)
+
+
+@numba.njit(cache=True)
+def match_boxes_briefly(*arguments):
+    return match_boxes(*arguments)
+
+
+@numba.njit(cache=True)
+def fan_out_briefly(*arguments):
+    return fan_out(*arguments)

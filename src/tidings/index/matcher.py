@@ -46,7 +46,7 @@ class Matcher(Protocol):
     def add(self, subscriptions: Iterable[Subscription]) -> None:
         """Take subscriptions; one with a known id replaces the one before."""
 
-    def remove(self, ids: Iterable[str]) -> None:
+    def remove(self, ids: Iterable[str]) -> int | None:
         """Give up subscriptions; an unknown id is no error."""
 
     def match(self, table: pa.Table) -> Matches:

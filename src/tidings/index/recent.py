@@ -68,6 +68,11 @@ class Recent:
         asked = self.subscribers.asked()
         return RecentView((self._entries.entries(),), len(self._queries), asked, self.subscribers.records)
 
+    @property
+    def size_bytes(self) -> int:
+        """Of the arrays that matching reads, as far as they are filled."""
+        return self._entries.size_bytes + self.subscribers.size_bytes
+
     def source(self) -> Source:
         """All that is not dead."""
         table, queries = self.subscribers.living()

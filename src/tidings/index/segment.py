@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import repeat
 
 import numpy as np
 import pyarrow as pa
@@ -47,8 +48,7 @@ class Segment:
 
     def matches(self, publication_id: str, numbers: IdArray) -> list[Match]:
         """What a publication that these answer is to each of them."""
-        columns = [column.to_pylist() for column in self.delivered(numbers)]
-        return [Match(publication_id, *values) for values in zip(*columns, strict=True)]
+        return list(map(Match, repeat(publication_id), *self.subscribers.values(pa.array(numbers))))
 
 
 @dataclass(frozen=True, slots=True)

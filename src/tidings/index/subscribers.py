@@ -8,8 +8,10 @@ asked just now is chained (:class:`ChainedSubscribers`). Either way a removal on
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from itertools import repeat
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -130,6 +132,14 @@ class Subscribers:
             pa.array(np.broadcast_to(versions, len(at))),
         ]
 
+    def values(self, at: pa.Array) -> list[Iterable[Any]]:
+        """The same as Python values, for a few; what all have in common is repeated without end."""
+        common = (self.subscribers, self.tags, self.versions)
+        return [
+            self.ids.texts().take(at).to_pylist(),
+            *(repeat(pa.array(c)[0].as_py()) if len(c) == 1 else pa.array(c).take(at).to_pylist() for c in common),
+        ]
+
     @property
     def size_bytes(self) -> int:
         """Without the ids and texts themselves, but with the table that finds an id."""
@@ -190,6 +200,11 @@ class ChainedSubscribers:
     def asked(self) -> Asked:
         since, until = (self._since.view, self._until.view) if self._limited else (NO_KEYS, NO_KEYS)
         return Asked(self._starts.view, self._link.view, len(self), self._died.view, since, until)
+
+    @property
+    def size_bytes(self) -> int:
+        parts = (self._starts, self._link, self._died, self._since, self._until)
+        return sum(int(part.filled.nbytes) for part in parts)
 
     def find(self, name: str) -> int:
         """The number of the living subscription of that id, or -1."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from tidings.model.errors import SubscriptionError
 from tidings.model.query import Query
@@ -70,8 +70,7 @@ def _error(name: object, problem: str) -> SubscriptionError:
     return SubscriptionError(f"subscription {name!r}: {problem}")
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(NamedTuple):
     """A publication that answers a subscription. Its key is (publication, subscription, query version)."""
 
     publication_id: str

@@ -231,7 +231,7 @@ def term_sets(entries, chunk_offsets, first_word, word_ids, stamps, ids, offsets
     return out
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True)  # some microseconds: not worth letting other threads in
 def words_of_one(data, bounds, classes, hashes, begins, lengths, chunk_offsets, slots, starts, arena, first_word,
                  word_ids, stamps, mark, ids):  # fmt: skip
     """The set of words of one text whose chunks are all known, in one call: fills ``ids``.
