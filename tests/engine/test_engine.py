@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.index.strategies import NOW, subscriptions, tables
 from tidings.engine import Engine
 from tidings.engine import engine as engine_module
-from tidings.index import BruteForce
+from tidings.index import BruteForce, GuardIndex, guard
 from tidings.language import parse, to_text
 from tidings.model import DataError, Match, Publication, PublicationError, QueryError, SubscriptionError
 
@@ -202,7 +202,7 @@ def test_other_processes_are_followed_when_asked(tmp_path: Path) -> None:
         assert len(third) == 3
 
 
-@pytest.mark.parametrize("damage", ["truncated", "foreign", "missing", "manifest", "newer"])
+@pytest.mark.parametrize("damage", ["truncated", "foreign", "flipped", "missing", "manifest", "empty", "newer"])
 def test_a_damaged_index_is_told_by_name_and_built_again(
     damage: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -215,13 +215,20 @@ def test_a_damaged_index_is_told_by_name_and_built_again(
             segment.write_bytes(segment.read_bytes()[:-100])
         case "foreign":
             segment.write_bytes(b"PAR1" * 1000)
+        case "flipped":
+            raw = bytearray(segment.read_bytes())
+            for at in range(len(raw) // 2, len(raw) // 2 + 200):
+                raw[at] ^= 64
+            segment.write_bytes(raw)
         case "missing":
             segment.unlink()
+        case "empty":
+            manifest.write_text(manifest.read_text().replace('"segments"', '"sediments"'))
         case "manifest":
             manifest.write_text("{")
         case "newer":
             manifest.write_text(manifest.read_text().replace('"version": 1', '"version": 9'))
-    named = segment.name if damage in {"truncated", "foreign", "missing"} else "index"
+    named = segment.name if damage in {"truncated", "foreign", "flipped", "missing"} else "index"
     with Engine(tmp_path) as engine:
         assert published(engine, POST) == ["a"]
     assert named in caplog.text and "built again" in caplog.text
@@ -305,3 +312,50 @@ def test_readers_and_writers_share_an_engine() -> None:
         thread.join()
     assert not problems, problems[:5]
     assert engine.stats().publications == 800 and engine.stats().matches == 800 * 3
+
+
+def test_a_renewed_subscription_does_not_end_with_the_old_one(engines: list[Engine]) -> None:
+    for engine in engines:
+        engine.subscribe("fire", id="s", until=NOW - timedelta(days=9))
+        engine.subscribe("fire", id="s")
+        engine.compact()
+        assert published(engine, POST) == ["s"]
+
+
+def test_what_was_committed_is_there_whatever_stops_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with Engine(tmp_path) as engine:
+        engine.subscribe("house", id="before")
+        with monkeypatch.context() as patch:
+            patch.setattr(GuardIndex, "add_words", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                engine.subscribe("fire", id="s")
+        engine.refresh()
+        assert published(engine, POST) == ["before", "s"]
+    with Engine(tmp_path) as engine:
+        assert published(engine, POST) == ["before", "s"]
+
+
+def test_a_follower_removes_what_others_have_added_and_tidies_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine_module, "_SMALL", 10)
+    with Engine(tmp_path) as owner, Engine(tmp_path) as follower:
+        for _ in range(12):
+            ids = [f"s{i}" for i in range(1100)]
+            owner.subscribe_many(pa.table({"id": ids, "query": ["fire"] * 1100}))
+            follower.refresh()
+        owner.subscribe("white", id="fresh")
+        assert follower.unsubscribe("fresh") and not follower.unsubscribe("fresh")
+        assert len(follower) == 1100 and follower.stats().segments < 10
+
+
+def test_words_are_forgotten_when_they_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "MAX_WORDS", 50)
+    engine = Engine()
+    engine.subscribe("fire", id="s")
+    for i in range(200):
+        engine.subscribe(f"smoke w{i}", id="other")
+        assert [m.subscription_id for m in engine.publish(id="p", text=f"fire and v{i}")] == ["s"]

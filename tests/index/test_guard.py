@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -166,3 +168,18 @@ def test_a_reader_sees_what_was_there_when_it_began() -> None:
         "second",
     ]
     assert len(index.match(table).ids) == 500
+
+
+@pytest.mark.parametrize("kind", [pa.timestamp("us"), pa.timestamp("s", tz="UTC"), pa.date32()])
+def test_an_instant_at_the_end_of_time_leaves_its_neighbours_alone(kind: pa.DataType) -> None:
+    table = pa.table(
+        {
+            "id": ["a", "b"],
+            "text": ["fire", "fire"],
+            "ts": pa.array([datetime(9999, 1, 1), datetime(2020, 1, 1)], pa.timestamp("us")).cast(kind),
+        }
+    )
+    index, oracle = GuardIndex(), BruteForce()
+    for matcher in (index, oracle):
+        matcher.add([Subscription("s", parse("fire"), until=datetime(2021, 1, 1, tzinfo=UTC))])
+    assert index.match(table).pairs() == oracle.match(table).pairs() == {(1, "s")}

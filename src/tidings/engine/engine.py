@@ -26,7 +26,6 @@ from tidings.index.matcher import Clock
 from tidings.index.store import Store
 from tidings.index.subscribers import FOREVER_AFTER, FOREVER_BEFORE, Record
 from tidings.language import Explanation, explain, parse, parse_normal, to_text
-from tidings.language.plain import plain_words
 from tidings.model import (
     DataError,
     Match,
@@ -43,7 +42,6 @@ from tidings.registry.schemas import SUBSCRIPTION
 from tidings.registry.validation import check_subscriptions
 from tidings.tables.columns import instant_key
 from tidings.terms import ENGLISH, Analyser
-from tidings.terms.fast import FastAnalyser
 
 INDEX = "index"
 LOCK = "lock"
@@ -99,7 +97,6 @@ class Engine:
         self._changing = threading.Lock()
         self._tidying = threading.Lock()
         self._tidier: threading.Thread | None = None
-        self._fast = FastAnalyser(analyser)
         self._counts: dict[int, list[int]] = {}
         self._unsaved_changes = 0
         self._version = 0
@@ -133,14 +130,16 @@ class Engine:
         since, until = checked_terms(name, subscriber, tag, since, until)
         text = query if isinstance(query, str) else to_text(query)
         with self._changing:
-            words = plain_words(text, self._fast)
+            words = self._index.plain_words(text)
             form = () if words else parse_normal(text, analyser=self._analyser)[1]
-            self._commit(text, name, subscriber, tag, since, until)
-            record = Record(name, subscriber, tag, text, self._version, _since_key(since), _until_key(until))
+            version = self._committed(text, name, subscriber, tag, since, until)
+            record = Record(name, subscriber, tag, text, version, _since_key(since), _until_key(until))
             if words:
                 self._index.add_words(record, words)
             else:
                 self._index.add_form(record, form)
+            self._version = version  # now: whatever stops this before is caught up with
+            self._unsaved_changes += 1
         self._tidy_if_needed(at_once=False)
         return name
 
@@ -180,6 +179,7 @@ class Engine:
                 removed = self._index.remove(names)
                 self._version += removed > 0
             else:
+                self._catch_up(self._registry.version)
                 known = [name for name in names if name in self._index]
                 removed = len(known)
                 if known:
@@ -273,6 +273,7 @@ class Engine:
         if self._registry is not None:
             with self._changing:
                 self._catch_up(self._registry.version)
+            self._tidy_if_needed()
         return self._version
 
     def compact(self) -> None:
@@ -323,20 +324,18 @@ class Engine:
         if opened is None and len(self._index):
             self._tidy(heavy=False)
 
-    def _commit(
+    def _committed(
         self, text: str, name: str, subscriber: str, tag: str, since: datetime | None, until: datetime | None
-    ) -> None:
-        """Write a change down where there is a registry, after taking what others have written before it."""
+    ) -> int:
+        """Write a change down where there is a registry, and take what others have written before it; its version."""
         if self._registry is None:
-            self._version += 1
-            return
+            return self._version + 1
         row = {"id": name, "query": text, "subscriber": subscriber, "tag": tag, "since": since, "until": until}
         receipt = self._registry.add(pa.Table.from_pylist([row], SUBSCRIPTION))
         if receipt.rejected:
             raise SubscriptionError(receipt.rejected[0].reason)
         self._catch_up(receipt.version - 1)
-        self._version = receipt.version
-        self._unsaved_changes += 1
+        return receipt.version
 
     def _catch_up(self, version: int) -> None:
         """Let the index have all changes up to ``version``."""
@@ -382,12 +381,13 @@ class Engine:
         if self._expire_after is None:
             return
         end = self._clock() - self._expire_after
-        ended = self._index.ended(instant_key(end))
-        if ended and self._registry is not None:
-            with self._changing:
+        with self._changing:
+            ended = self._index.ended(instant_key(end))
+            if ended and self._registry is not None:
                 self._catch_up(self._registry.expire(end).version)
-        elif ended:
-            self.unsubscribe_many(ended)
+            elif ended:
+                self._index.remove(ended)
+                self._version += 1
 
     def _save(self) -> None:
         if self._store is None:

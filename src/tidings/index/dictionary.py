@@ -73,6 +73,14 @@ class Dictionary:
         number = self._old_words.find(word)
         return int(self._old_word_ids[number]) if number >= 0 else -1
 
+    def find_words(self, words: list[str]) -> IdArray:
+        """:meth:`find_word` of many."""
+        found = np.array([self._words.get(word, -1) for word in words], dtype=np.int32)
+        if len(self._old_words) and len(words):
+            old = self._old_words.find_many(pa.array(words, pa.large_string()))
+            found[old >= 0] = self._old_word_ids[old[old >= 0]]
+        return found
+
     def word(self, word: str) -> int:
         """The id of a word, which it gets if it has none."""
         term = self.find_word(word)

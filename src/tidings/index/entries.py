@@ -14,11 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tidings.index.growing import Growing, read_only
 from tidings.index.predicates import Predicates
+from tidings.model import DataError
+from tidings.terms.growing import Growing, read_only
 from tidings.terms.vocabulary import IdArray, IntArray
 
 NO_TEST = -1
+_MOST = 2**31
 _NOTHING = read_only(np.zeros(0, dtype=np.int32))
 _NO_BOXES = read_only(np.zeros((4, 0), dtype=np.int32))
 
@@ -203,6 +205,8 @@ def _run_lengths(rows: npt.NDArray[np.int64]) -> IntArray:
 
 
 def _ends(counts: IntArray) -> IdArray:
+    if counts.sum() >= _MOST:
+        raise DataError(f"a segment has less than {_MOST:,} terms in all its entries; split the bulk into several")
     return read_only(np.concatenate([[0], np.cumsum(counts)]).astype(np.int32))
 
 

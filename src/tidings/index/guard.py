@@ -39,8 +39,7 @@ from tidings.language import Conjunction, Sequence, normal_form, parse_normal, t
 from tidings.language.plain import plain_words
 from tidings.model import Match, Publication, Subscription
 from tidings.model.values import utc_now
-from tidings.tables.canonical import INSTANT
-from tidings.tables.columns import ABSENT, column_keys, instant_key
+from tidings.tables.columns import ABSENT, column_keys, instant_key, is_instant
 from tidings.tables.validity import good_rows
 from tidings.terms import ENGLISH, Analyser
 from tidings.terms.fast import FastAnalyser
@@ -48,6 +47,9 @@ from tidings.terms.vocabulary import IdArray, IntArray
 
 BATCH_ROWS = 4096
 MAX_RECENT = 1 << 16
+MAX_WORDS = 4_000_000
+"""When a thread remembers more words of posts, or of queries, it forgets them all."""
+
 FEW = 1024
 """So many at least become a segment of their own at once."""
 
@@ -109,9 +111,9 @@ class Deliveries:
 class Scratch:
     """What one thread needs to match: a reader of publications, marks and room for results, for one dictionary."""
 
-    def __init__(self, terms: Dictionary, analyser: Analyser) -> None:
+    def __init__(self, terms: Dictionary, analyser: Analyser, before: Reader | None = None) -> None:
         self.terms = terms
-        self.reader = Reader(terms, analyser)
+        self.reader = Reader(terms, analyser, before)
         self._bits: npt.NDArray[np.uint32] = np.zeros(1, dtype=np.uint32)
         self._query_bits: npt.NDArray[np.uint32] = np.zeros(1, dtype=np.uint32)
         self.out: IdArray = np.empty(_FIRST_ROOM, dtype=np.int32)
@@ -216,12 +218,19 @@ class GuardIndex:
         """Records with the key of their query and what files it."""
         prepared: list[tuple[Record, Hashable, Callable[[], list[list[Entry]]]]] = []
         for record in map(Record._make, zip(*(column.to_pylist() for column in table.columns), strict=True)):
-            if words := plain_words(record.query, self._fast):
+            if words := self.plain_words(record.query):
                 prepared.append((record, tuple(sorted(words)), partial(self._filed_words, words)))
             else:
                 form = parse_normal(record.query, analyser=self._analyser)[1]
                 prepared.append((record, _key(form), partial(self._filed, form)))
         return prepared
+
+    def plain_words(self, query: str) -> list[str] | None:
+        """The words of a plain query, for :meth:`add_words`; None if it is another."""
+        with self._writing:
+            if len(self._fast.vocabulary) > MAX_WORDS:
+                self._fast = FastAnalyser(self._analyser)
+            return plain_words(query, self._fast)
 
     def _filed_words(self, words: list[str]) -> list[list[Entry]]:
         return [[self._filer.words(words)]]
@@ -260,7 +269,8 @@ class GuardIndex:
     def ended(self, key: int) -> list[str]:
         """The ids of the living whose ``until`` is that instant or earlier."""
         with self._writing:
-            found = [r.id for r in self._recent.subscribers.records if r.until <= key and self._find(r.id)]
+            recent = self._recent.subscribers
+            found = [r.id for n, r in enumerate(recent.records) if r.until <= key and recent.find(r.id) == n]
             for segment in self._segments:
                 own = segment.subscribers
                 if len(own.until):
@@ -506,16 +516,18 @@ class GuardIndex:
         return found, Counters(*counters.tolist())
 
     def _scratch(self, state: State) -> Scratch:
-        """That of this thread; a new one if the terms were numbered anew."""
+        """That of this thread; a new one if the terms were numbered anew, or if it remembers too many words."""
         scratch: Scratch | None = getattr(self._local, "scratch", None)
-        if scratch is None or scratch.terms is not state.terms:
+        if scratch is None or scratch.reader.remembered > MAX_WORDS:
             scratch = self._local.scratch = Scratch(state.terms, self._analyser)
+        elif scratch.terms is not state.terms:
+            scratch = self._local.scratch = Scratch(state.terms, self._analyser, scratch.reader)
         return scratch
 
     def _instants(self, table: pa.Table) -> IntArray:
         """When each publication happened: now, where nobody says."""
         now = instant_key(self._clock())
-        if "ts" not in table.column_names or table.schema.field("ts").type != INSTANT:
+        if "ts" not in table.column_names or not is_instant(table.schema.field("ts").type):
             return np.full(table.num_rows, now, dtype=np.int64)
         keys = column_keys(table["ts"])
         return np.where(keys == ABSENT, now, keys)

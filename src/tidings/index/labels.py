@@ -69,10 +69,10 @@ class LabelTerms:
 
     def above(self, leaves: LabelArray) -> tuple[IntArray, IdArray]:
         """Which of the labels lie at or above each leaf: numbers of leaves and terms, side by side."""
-        keys, ids = self._table
-        room = len(leaves) * len(self._depth_array)
+        (keys, ids), depths = self._table, self._depth_array  # once: they may be others the next time
+        room = len(leaves) * len(depths)
         rows, terms = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int32)
-        count = _above(leaves, self._depth_array, keys, ids, rows, terms)
+        count = _above(leaves, depths, keys, ids, rows, terms)
         return rows[:count], terms[:count]
 
 

@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tidings.index.dictionary import Dictionary
-from tidings.index.growing import Growing
 from tidings.index.kernels import BOX, CIRCLE, SEQUENCE
 from tidings.language import Sequence
 from tidings.language.covering import closed
 from tidings.model.query import Range, Within
 from tidings.model.region import Rectangle
 from tidings.tables.columns import Slot, instant_key, number_key
+from tidings.terms.growing import Growing
 
 Arrays = tuple[npt.NDArray[Any], ...]
 

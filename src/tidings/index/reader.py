@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +30,7 @@ from tidings.tables.columns import (
 )
 from tidings.terms import Analyser, cells, intervals
 from tidings.terms.fast import FastAnalyser
+from tidings.terms.growing import Growing
 from tidings.terms.vocabulary import IdArray, IntArray, TermSets
 
 FloatArray = npt.NDArray[np.float64]
@@ -59,10 +59,19 @@ class Batch:
 class Reader:
     """Reads tables for one dictionary. It remembers words between calls, and is not safe to share between threads."""
 
-    def __init__(self, terms: Dictionary, analyser: Analyser) -> None:
+    def __init__(self, terms: Dictionary, analyser: Analyser, before: Reader | None = None) -> None:
+        """``before``: a reader for other terms, whose memory of words is taken over."""
         self._terms = terms
-        self._words = _WordTerms(terms, analyser)
-        self._forms = FastAnalyser(Analyser(analyser.language, analyser.stop_words, stemming=False))
+        if before is None:
+            forms = Analyser(analyser.language, analyser.stop_words, stemming=False)
+            self._words, self._forms = _WordTerms(terms, FastAnalyser(analyser)), FastAnalyser(forms)
+        else:
+            self._words, self._forms = _WordTerms(terms, before._words.fast), before._forms
+
+    @property
+    def remembered(self) -> int:
+        """How many words it remembers."""
+        return len(self._words.fast.vocabulary) + len(self._forms.vocabulary)
 
     def read(self, table: pa.Table, with_tokens: bool) -> Batch:
         """The batch of a table; ``with_tokens`` where sequences of words are asked for."""
@@ -197,37 +206,38 @@ class Reader:
 class _WordTerms:
     """From words to the terms of a dictionary, which may grow at any time, as the vocabulary of what was read does."""
 
-    def __init__(self, terms: Dictionary, analyser: Analyser) -> None:
+    def __init__(self, terms: Dictionary, fast: FastAnalyser) -> None:
+        self.fast = fast
         self._terms = terms
-        self._fast = FastAnalyser(analyser)
-        self._known = 0
-        self._term_of: IdArray = np.zeros(0, dtype=np.int32)
+        self._new_words = 0
+        self._words = 0
+        self._term_of = Growing(np.int32, filler=-1)
 
     def sets(self, text: pa.ChunkedArray) -> TermSets:
-        sets = self._fast.analyse(text)
+        sets = self.fast.analyse(text)
         return TermSets(sets.offsets, self._current()[sets.ids])
 
     def set_of_one(self, text: str) -> IdArray:
-        ids = self._fast.analyse_one(text)
+        ids = self.fast.analyse_one(text)
         return self._current()[ids]
 
     def sequences(self, text: pa.ChunkedArray) -> TermSets:
-        rows = self._fast.sequences(text)
-        current = np.append(self._current(), np.int32(-1))  # a stop word is -1: the last one
-        return TermSets(rows.offsets, current[rows.ids])
+        rows = self.fast.sequences(text)
+        return TermSets(rows.offsets, self._current()[rows.ids])
 
     def _current(self) -> IdArray:
-        """The term of each word of the vocabulary, -1 for none."""
-        vocabulary = self._fast.vocabulary
-        for word, term in self._terms.new_words[self._known :]:
-            if 0 <= (place := vocabulary.find(word)) < len(self._term_of):
-                self._term_of[place] = term
-            self._known += 1
-        if len(vocabulary) > len(self._term_of):
-            fresh = islice(vocabulary, len(self._term_of), None)
-            found = np.array([self._terms.find_word(word) for word in fresh], dtype=np.int32)
-            self._term_of = np.append(self._term_of, found)
-        return self._term_of
+        """The term of each word of the vocabulary, -1 for none, and for the stop word -1."""
+        vocabulary = self.fast.vocabulary
+        for word, term in self._terms.new_words[self._new_words :]:
+            if 0 <= (place := vocabulary.find(word)) < self._words:
+                self._term_of.array[place] = term
+            self._new_words += 1
+        if len(vocabulary) > self._words:
+            first, self._words = self._words, len(vocabulary)
+            fresh = [vocabulary[i] for i in range(first, self._words)]
+            self._term_of.reach(self._words + 1)  # one more: the last place, which -1 names, is always free
+            self._term_of.array[first : self._words] = self._terms.find_words(fresh)
+        return self._term_of.array
 
 
 def _slot_column(table: pa.Table, slot: Slot) -> pa.ChunkedArray | None:

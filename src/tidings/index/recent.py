@@ -57,8 +57,8 @@ class Recent:
         """Add a subscription; ``file`` gives the entries of each conjunction of its query, asked if it is new."""
         query = self._queries.get(form)
         if query is None:
-            query = self._queries[form] = len(self._queries)
             conjunctions = file()
+            query = self._queries[form] = len(self._queries)
             marked = -query - 1 if len(conjunctions) > 1 else query
             for entry in (entry for entries in conjunctions for entry in entries):
                 self._entries.add(entry, marked)

@@ -18,10 +18,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidings.index.growing import Growing, read_only
 from tidings.index.strings import StringTable
 from tidings.model import Subscription
 from tidings.tables.columns import instant_key
+from tidings.terms.growing import Growing, read_only
 from tidings.terms.vocabulary import IdArray, IntArray
 
 FOREVER_BEFORE, FOREVER_AFTER = -(2**63) + 1, 2**63 - 1

@@ -14,6 +14,7 @@ import pyarrow as pa
 from tidings.model import DataError
 from tidings.terms import kernels
 from tidings.terms.analyser import Analyser
+from tidings.terms.growing import Growing
 from tidings.terms.vocabulary import IdArray, IntArray, TermSets, Vocabulary
 
 MAX_CHUNKS = 4_000_000
@@ -96,10 +97,15 @@ class FastAnalyser:
     def analyse(self, texts: pa.Array | pa.ChunkedArray) -> TermSets:
         """The set of words of each text; a null has none. Cost: 2 to 3 µs for a post of 250 characters."""
         entries, chunk_offsets = self._read(texts)
-        ids = np.empty(int(np.diff(self._first_word)[entries].sum()), dtype=np.int32)
+        first_word, word_ids = self._first_word.array, self._word_ids.array
+        ids = np.empty(int((first_word[entries + 1] - first_word[entries]).sum()), dtype=np.int32)
         offsets = np.zeros(len(chunk_offsets), dtype=np.int64)
-        stamps = np.full(len(self.vocabulary), -1, dtype=np.int64)
-        count = kernels.term_sets(entries, chunk_offsets, self._first_word, self._word_ids, stamps, ids, offsets)
+        if len(self.vocabulary) > len(self._stamps):
+            self._make_scratch(0)
+        count = kernels.term_sets(
+            entries, chunk_offsets, first_word, word_ids, self._stamps, self._mark + 1, ids, offsets
+        )
+        self._mark += len(offsets)
         return TermSets(offsets, ids[:count].copy())
 
     def analyse_one(self, text: str) -> IdArray:
@@ -119,14 +125,15 @@ class FastAnalyser:
         bounds = np.array([0, len(data)])
         found = kernels.words_of_one(
             data, bounds, self._classes, self._hashes, self._begins, self._lengths, self._offsets, table.slots,
-            table.starts, table.arena, self._first_word, self._word_ids, self._stamps, self._mark, self._ids,
+            table.starts, table.arena, self._first_word.array, self._word_ids.array, self._stamps, self._mark,
+            self._ids,
         )  # fmt: skip
         if found >= 0:
             return self._ids[:found]
         return self.analyse(pa.array([text], pa.large_string())).ids
 
     def _make_scratch(self, room: int) -> None:
-        """For analyse_one: room for that many chunks, and for all words."""
+        """Stamps for all words and more, and room for that many chunks of one text."""
         room = max(2 * room, 1024)
         self._hashes, self._begins = np.empty(room, dtype=np.uint64), np.empty(room, dtype=np.int64)
         self._lengths, self._ids = np.empty(room, dtype=np.int32), np.empty(room, dtype=np.int32)
@@ -141,10 +148,11 @@ class FastAnalyser:
         [0, -1, 0, -1]
         """
         entries, chunk_offsets = self._read(texts)
-        lengths = np.diff(self._first_word)[entries]
+        first_word = self._first_word.array
+        lengths = first_word[entries + 1] - first_word[entries]
         ends = np.concatenate([[0], np.cumsum(lengths)])
-        places = np.repeat(self._first_word[entries] - ends[:-1], lengths) + np.arange(ends[-1])
-        return TermSets(ends[chunk_offsets], self._word_ids[places])
+        places = np.repeat(first_word[entries] - ends[:-1], lengths) + np.arange(ends[-1])
+        return TermSets(ends[chunk_offsets], self._word_ids.array[places])
 
     def _read(self, texts: pa.Array | pa.ChunkedArray) -> tuple[IdArray, IntArray]:
         """The chunks of each text, all of them resolved."""
@@ -157,8 +165,8 @@ class FastAnalyser:
     def _forget(self) -> None:
         self._table = ChunkTable()
         self._known_words = len(self.vocabulary)  # chunks remember words that were unknown: new ones make them untrue
-        self._first_word: IntArray = np.zeros(1, dtype=np.int64)
-        self._word_ids: IdArray = np.empty(0, dtype=np.int32)
+        self._first_word, self._word_ids = Growing(np.int64), Growing(np.int32)
+        self._first_word.append(0)
 
     def _entries(self, data: ByteArray, bounds: IntArray) -> tuple[IdArray, IntArray]:
         """The chunks of all rows, by entry number, and where each row's begin; block by block."""
@@ -185,8 +193,8 @@ class FastAnalyser:
             raw = self._table.raw(entry).decode("utf-8", "replace")
             added.extend(self._word_id(word) for _, word in self.analyser.chunk_tokens(raw))
             ends.append(len(self._word_ids) + len(added))
-        self._first_word = np.concatenate([self._first_word, np.array(ends, dtype=np.int64)])
-        self._word_ids = np.concatenate([self._word_ids, np.array(added, dtype=np.int32)])
+        self._word_ids.extend(added)
+        self._first_word.extend(ends)
 
     def _word_id(self, word: str | None) -> int:
         if word is None:

@@ -211,11 +211,11 @@ def fill_slots(slots, starts, arena, count):
 
 
 @numba.njit(cache=True, nogil=True)
-def term_sets(entries, chunk_offsets, first_word, word_ids, stamps, ids, offsets):
+def term_sets(entries, chunk_offsets, first_word, word_ids, stamps, mark, ids, offsets):
     """From chunks to sets of terms: each word of each row once, stop words (-1) left out.
 
-    Chunk e has the words word_ids[first_word[e] : first_word[e + 1]]. ``stamps`` int64[terms] is scratch, all -1.
-    Fills ``offsets`` and returns the number of ``ids`` written.
+    Chunk e has the words word_ids[first_word[e] : first_word[e + 1]]. ``stamps`` int64[terms] is scratch: row r
+    uses the mark ``mark`` + r, which means nothing else. Fills ``offsets`` and returns the number of ``ids`` written.
     """
     out = 0
     for row in range(len(chunk_offsets) - 1):
@@ -223,8 +223,8 @@ def term_sets(entries, chunk_offsets, first_word, word_ids, stamps, ids, offsets
             entry = entries[k]
             for w in range(first_word[entry], first_word[entry + 1]):
                 word = word_ids[w]
-                if word >= 0 and stamps[word] != row:
-                    stamps[word] = row
+                if word >= 0 and stamps[word] != mark + row:
+                    stamps[word] = mark + row
                     ids[out] = word
                     out += 1
         offsets[row + 1] = out
