@@ -86,13 +86,13 @@ def _place(label, keys):
     return slot
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True)  # as _put, a microsecond: not worth letting other threads in
 def _get(label, keys, ids):
     slot = _place(label, keys)
     return ids[slot] if keys[slot] == label else np.int32(-1)
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True)
 def _put(labels, terms, keys, ids):
     for k in range(len(labels)):
         slot = _place(labels[k], keys)

@@ -48,7 +48,7 @@ class Segment:
 
     def matches(self, publication_id: str, numbers: IdArray) -> list[Match]:
         """What a publication that these answer is to each of them."""
-        return list(map(Match, repeat(publication_id), *self.subscribers.values(pa.array(numbers))))
+        return list(map(Match, repeat(publication_id), *self.subscribers.values(numbers)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,10 +117,20 @@ class StringTable:
             numbers[column.is_null().to_numpy(zero_copy_only=False)] = -1
         return numbers
 
+    def some(self, numbers: npt.NDArray[np.integer[Any]]) -> list[str]:
+        """A few of the texts. Arrow would let other threads in meanwhile, and wait for its turn again."""
+        return some_texts(self.offsets, self.data.data, numbers)
+
     def texts(self) -> pa.LargeStringArray:
         """All texts in order of their numbers; an Arrow array over the same memory."""
         buffers = [None, pa.py_buffer(self.offsets), pa.py_buffer(self.data)]
         return pa.Array.from_buffers(pa.large_string(), len(self), buffers)
+
+
+def some_texts(offsets: IntArray, data: memoryview, numbers: npt.NDArray[np.integer[Any]]) -> list[str]:
+    """The texts of these numbers."""
+    begins, ends = offsets[numbers].tolist(), offsets[numbers + 1].tolist()
+    return [str(data[begin:end], "utf-8") for begin, end in zip(begins, ends, strict=True)]
 
 
 def _places(texts: int) -> int:
@@ -186,7 +196,7 @@ def _look_up(raw, start, end, offsets, data, slots):
     return slots[slot]
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True)  # a microsecond: not worth letting other threads in
 def _find(raw, offsets, data, slots):
     """The same for all of ``raw``, here Python's bytes: numba takes them faster than an array."""
     return _look_up(raw, 0, len(raw), offsets, data, slots)

@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidings.index.strings import StringTable
+from tidings.index.strings import StringTable, some_texts
 from tidings.model import Subscription
 from tidings.tables.columns import instant_key
 from tidings.terms.growing import Growing, read_only
@@ -132,12 +132,14 @@ class Subscribers:
             pa.array(np.broadcast_to(versions, len(at))),
         ]
 
-    def values(self, at: pa.Array) -> list[Iterable[Any]]:
+    def values(self, numbers: IdArray) -> list[Iterable[Any]]:
         """The same as Python values, for a few; what all have in common is repeated without end."""
-        common = (self.subscribers, self.tags, self.versions)
+        texts = (self.subscribers, self.tags)
+        versions = self.versions[numbers].tolist() if len(self.versions) > 1 else repeat(int(self.versions[0]))
         return [
-            self.ids.texts().take(at).to_pylist(),
-            *(repeat(pa.array(c)[0].as_py()) if len(c) == 1 else pa.array(c).take(at).to_pylist() for c in common),
+            self.ids.some(numbers),
+            *(_some(column, numbers) if len(column) > 1 else repeat(column[0].as_py()) for column in texts),
+            versions,
         ]
 
     @property
@@ -145,6 +147,11 @@ class Subscribers:
         """Without the ids and texts themselves, but with the table that finds an id."""
         arrays = (self.starts, self.versions, self.since, self.until, self.died, self.ids.slots)
         return sum(array.nbytes for array in arrays)
+
+
+def _some(column: pa.LargeStringArray, numbers: IdArray) -> list[str]:
+    _, offsets, data = column.buffers()
+    return some_texts(np.frombuffer(offsets, dtype=np.int64)[column.offset :], memoryview(data), numbers)
 
 
 def _constant_or_all(values: IntArray) -> IntArray:
