@@ -29,8 +29,24 @@ def test_every_figure_of_the_index_is_in_its_result_file() -> None:
         (ROOT / "README.md").read_text(),
         re.M,
     )
-    assert len(rows) == 4
+    assert len(rows) == 7
     for posts_per_s, matches, path in rows:
         figures = json.loads((ROOT / path).read_text())["figures"]
         assert int(posts_per_s.replace(",", "")) == figures["posts_per_s"]
         assert float(matches.replace(",", "")) == figures["matches_per_post"]
+
+
+def test_the_figures_of_the_peer_are_in_its_result_file() -> None:
+    figures = json.loads((ROOT / "docs/results/matching-words-100000.json").read_text())["figures"]
+    text = " ".join((ROOT / "README.md").read_text().split())
+    said = re.search(
+        r"Lucene Monitor ([0-9.]+), .* does ([0-9,]+) posts/s one by one and ([0-9,]+) in batches; ours is (\d+) times",
+        text,
+    )
+    assert said is not None and said[1] == figures["lucene"]
+    single, batched = (int(number.replace(",", "")) for number in (said[2], said[3]))
+    assert (single, batched) == (
+        round(figures["lucene_single_posts_per_s"]),
+        round(figures["lucene_batched_posts_per_s"]),
+    )
+    assert int(said[4]) == int(figures["ratio_batched_with_fan_out"])
