@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -22,14 +21,6 @@ from tidings.terms.vocabulary import IntArray
 PUBLICATIONS, SUBSCRIPTIONS = 20_000, 10_000
 BLOCK_ROWS = 5_000
 """So many publications are compared at once: squares have six million matches in them."""
-
-
-@pytest.fixture(scope="module")
-def data() -> Path:
-    folder = os.environ.get("TIDINGS_DATA")
-    if not folder:
-        pytest.skip("set TIDINGS_DATA to the folder of the real data to run this test")
-    return Path(folder)
 
 
 @pytest.fixture(scope="module", params=list(Name))

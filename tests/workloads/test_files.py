@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -112,14 +111,6 @@ def test_a_file_of_another_kind_is_refused_with_what_is_expected(reader: Reader,
 def test_a_column_of_another_type_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot be read"):
         read_topics(_written(tmp_path, {"path": [["a", "b"]], "source": ["x"]}))
-
-
-@pytest.fixture(scope="module")
-def data() -> Path:
-    folder = os.environ.get("TIDINGS_DATA")
-    if not folder:
-        pytest.skip("set TIDINGS_DATA to the folder of the real data to run this test")
-    return Path(folder)
 
 
 @pytest.mark.slow

@@ -14,27 +14,24 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from tidings.index import kernels
 from tidings.index.bulk import file_plain
 from tidings.index.dictionary import Dictionary
-from tidings.index.entries import Entries, Entry, joined, loose
+from tidings.index.entries import Entry, joined, loose
 from tidings.index.filing import Filer
 from tidings.index.matcher import Clock, Counters, Matches
-from tidings.index.predicates import Arrays, Predicates
-from tidings.index.reader import Batch, Reader
-from tidings.index.recent import Recent, RecentView
+from tidings.index.predicates import Predicates
+from tidings.index.recent import Recent
 from tidings.index.sample import Sample
+from tidings.index.scanning import BRIEFLY, Block, Deliveries, Scratch, State, blocks, fanned_out
 from tidings.index.segment import Segment, Source, compiled, living, tidied, together
 from tidings.index.store import Filed, Saved, Store, Unsaved, unsaved
-from tidings.index.subscribers import COLUMNS, FOREVER_AFTER, FOREVER_BEFORE, TEXT, Record
+from tidings.index.subscribers import TEXT, Record, with_all_columns
 from tidings.language import Conjunction, Sequence, normal_form, parse_normal, to_text
 from tidings.language.plain import plain_words
 from tidings.model import Match, Publication, Subscription
@@ -43,7 +40,7 @@ from tidings.tables.columns import ABSENT, column_keys, instant_key, is_instant
 from tidings.tables.validity import good_rows
 from tidings.terms import ENGLISH, Analyser
 from tidings.terms.fast import FastAnalyser
-from tidings.terms.vocabulary import IdArray, IntArray
+from tidings.terms.vocabulary import IntArray
 
 BATCH_ROWS = 4096
 MAX_RECENT = 1 << 16
@@ -52,8 +49,6 @@ MAX_WORDS = 4_000_000
 
 FEW = 1024
 """So many at least become a segment of their own at once."""
-
-_FIRST_ROOM = 1 << 20
 
 
 MATCHES = pa.schema(
@@ -66,71 +61,6 @@ MATCHES = pa.schema(
     ]
 )
 """Of a table of matches."""
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """What a reader sees: it never changes, but for what the reader cannot see."""
-
-    terms: Dictionary
-    predicates: Arrays
-    has_sequences: bool
-    segments: tuple[Segment, ...]
-    recent: RecentView
-    moment: int
-
-    @property
-    def parts(self) -> list[Segment | RecentView]:
-        parts: list[Segment | RecentView] = [*self.segments, self.recent]
-        return [part for part in parts if len(part)]
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """Matched queries of the rows ``first … stop`` of a batch: those of row r end at ``row_ends[r]``.
-
-    ``queries`` is scratch that the next block overwrites.
-    """
-
-    part: Segment | RecentView
-    first: int
-    stop: int
-    row_ends: IntArray
-    queries: IdArray
-
-
-@dataclass(frozen=True, slots=True)
-class Deliveries:
-    """Row ``rows[i]`` answers subscription ``numbers[i]`` of a part."""
-
-    part: Segment | RecentView
-    rows: IntArray
-    numbers: IdArray
-
-
-class Scratch:
-    """What one thread needs to match: a reader of publications, marks and room for results, for one dictionary."""
-
-    def __init__(self, terms: Dictionary, analyser: Analyser, before: Reader | None = None) -> None:
-        self.terms = terms
-        self.reader = Reader(terms, analyser, before)
-        self._bits: npt.NDArray[np.uint32] = np.zeros(1, dtype=np.uint32)
-        self._query_bits: npt.NDArray[np.uint32] = np.zeros(1, dtype=np.uint32)
-        self.out: IdArray = np.empty(_FIRST_ROOM, dtype=np.int32)
-
-    def bits(self) -> npt.NDArray[np.uint32]:
-        """One for each term, all 0."""
-        self._bits = _zeros(self._bits, (len(self.terms) >> 5) + 1)
-        return self._bits
-
-    def query_bits(self, queries: int) -> npt.NDArray[np.uint32]:
-        """One for each query, all 0, and some more."""
-        self._query_bits = _zeros(self._query_bits, (queries >> 5) + 2)
-        return self._query_bits
-
-
-def _zeros(bits: npt.NDArray[np.uint32], count: int) -> npt.NDArray[np.uint32]:
-    return bits if count <= len(bits) else np.zeros(2 * count, dtype=np.uint32)
 
 
 class GuardIndex:
@@ -197,7 +127,7 @@ class GuardIndex:
 
     def change(self, table: pa.Table, gone: Iterable[str]) -> None:
         """Remove the ids in ``gone`` and add the rows of a table, in one step."""
-        table = _with_all_columns(table)
+        table = with_all_columns(table)
         last = (
             pa.table({"id": table["id"], "row": np.arange(table.num_rows)}).group_by("id").aggregate([("row", "max")])
         )
@@ -461,7 +391,7 @@ class GuardIndex:
         instants = np.array([instant_key(publication.ts or self._clock())])
         for block in self._blocks_of_one(state, publication):
             if len(block.queries):
-                fanned = _fanned_out(block, instants, state.moment, kernels.fan_out_briefly)
+                fanned = fanned_out(block, instants, state.moment, kernels.fan_out_briefly)
                 found += fanned.part.matches(publication.id, fanned.numbers)
         return found
 
@@ -472,7 +402,7 @@ class GuardIndex:
     def _blocks_of_one(self, state: State, publication: Publication) -> Iterator[Block]:
         scratch = self._scratch(state)
         batch = scratch.reader.read_one(publication, state.has_sequences)
-        return _blocks(state, batch, scratch, np.zeros(3, dtype=np.int64), _BRIEFLY)
+        return blocks(state, batch, scratch, np.zeros(3, dtype=np.int64), BRIEFLY)
 
     def match_table(self, table: pa.Table) -> pa.Table:
         """The matches of many publications: publication_id, subscription_id, subscriber, tag, query_version."""
@@ -502,7 +432,7 @@ class GuardIndex:
             canonical, _ = good_rows(table.slice(start, BATCH_ROWS))
             scratch = self._scratch(state)
             batch = scratch.reader.read(canonical, state.has_sequences)
-            for _ in _blocks(state, batch, scratch, counters):
+            for _ in blocks(state, batch, scratch, counters):
                 pass
         return Counters(*counters.tolist())
 
@@ -512,7 +442,7 @@ class GuardIndex:
         batch = scratch.reader.read(table, state.has_sequences)
         counters = np.zeros(3, dtype=np.int64)
         instants = self._instants(table)
-        found = [_fanned_out(block, instants, state.moment) for block in _blocks(state, batch, scratch, counters)]
+        found = [fanned_out(block, instants, state.moment) for block in blocks(state, batch, scratch, counters)]
         return found, Counters(*counters.tolist())
 
     def _scratch(self, state: State) -> Scratch:
@@ -533,86 +463,12 @@ class GuardIndex:
         return np.where(keys == ABSENT, now, keys)
 
 
-class Kernels(NamedTuple):
-    """What matches one kind of table each."""
-
-    chained: Callable[..., int]
-    side_by_side: Callable[..., int]
-    boxes: Callable[..., int]
-
-
-_AT_LENGTH = Kernels(kernels.match_chained, kernels.match_side_by_side, kernels.match_boxes)
-_BRIEFLY = Kernels(kernels.match_chained_briefly, kernels.match_side_by_side_briefly, kernels.match_boxes_briefly)
-
-
-def _blocks(
-    state: State, batch: Batch, scratch: Scratch, counters: IntArray, own: Kernels = _AT_LENGTH
-) -> Iterator[Block]:
-    """The matched queries of a batch, part by part, in blocks that fit into the scratch."""
-    row_ends = np.empty(len(batch.terms), dtype=np.int64)
-    bits = scratch.bits()
-    for part in state.parts:
-        query_bits = scratch.query_bits(part.query_count)
-        for table in (table for table in part.tables if len(table)):
-            row = 0
-            while row < len(batch.terms):
-                marks = bits, query_bits, scratch.out, row_ends, counters
-                stop = _matched(state, batch, table, row, marks, own)
-                if stop > row:
-                    yield Block(part, row, stop, row_ends, scratch.out[: row_ends[stop - 1]])
-                else:
-                    scratch.out = np.empty(2 * len(scratch.out), dtype=np.int32)
-                row = stop
-
-
-def _matched(state: State, batch: Batch, table: Entries, row: int, marks: tuple[Any, ...], own: Kernels) -> int:
-    """One call of a kernel: the first row that was not matched."""
-    publications = batch.terms.ids, batch.terms.offsets, batch.numbers, batch.lon, batch.lat
-    tokens = batch.tokens.offsets, batch.tokens.ids
-    rest = table.stream_offsets, table.stream, table.queries, *state.predicates, *marks
-    if len(table.runs):
-        boxes = table.starts, table.runs, table.firsts, table.tests, table.boxes
-        return int(own.boxes(row, *publications, *tokens, *boxes, *rest))
-    if len(table.link):
-        chained = table.starts, table.link, table.limit, table.firsts, table.tests
-        return int(own.chained(row, *publications, *tokens, *chained, *rest))
-    return int(own.side_by_side(row, *publications, *tokens, table.starts, table.firsts, table.tests, *rest))
-
-
-def _fanned_out(
-    block: Block, instants: IntArray, moment: int, kernel: Callable[..., int] = kernels.fan_out
-) -> Deliveries:
-    asked = block.part.asked()
-    room = max(1024, 2 * len(block.queries))
-    while True:
-        rows, numbers = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int32)
-        count = kernel(
-            block.first, block.stop, block.row_ends, block.queries, asked.starts, asked.link, asked.limit, asked.died,
-            moment, asked.since, asked.until, instants, rows, numbers,
-        )  # fmt: skip
-        if count >= 0:
-            return Deliveries(block.part, rows[:count], numbers[:count])
-        room *= 2
-
-
 def _key(form: tuple[Conjunction, ...]) -> Hashable:
     """Equal for equal queries, whatever the order of their parts: the words alone, where there is nothing else."""
     words = [atom.words for c in form for atom in c.required if isinstance(atom, Sequence) and len(atom.words) == 1]
     if len(form) == 1 and len(words) == len(form[0].required) and not form[0].forbidden:
         return tuple(sorted(word for (word,) in words))
     return frozenset((frozenset(c.required), frozenset(c.forbidden)) for c in form)
-
-
-def _with_all_columns(table: pa.Table) -> pa.Table:
-    fillers = {"subscriber": "", "tag": "", "query_version": 1, "since": FOREVER_BEFORE, "until": FOREVER_AFTER}
-    kinds = [TEXT] * 4 + [pa.int64()] * 3
-    columns = [
-        table[name].cast(kind)
-        if name in table.column_names
-        else pa.chunked_array([pa.repeat(pa.scalar(fillers[name], kind), table.num_rows)])
-        for name, kind in zip(COLUMNS, kinds, strict=True)
-    ]
-    return pa.table(columns, names=COLUMNS)
 
 
 def _ids_buried_after(segment: Segment, moment: int) -> pa.Array:

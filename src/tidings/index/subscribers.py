@@ -233,3 +233,16 @@ def table_of(records: list[Record]) -> pa.Table:
     columns = list(zip(*records, strict=True)) or [()] * len(COLUMNS)
     kinds = [TEXT] * 4 + [pa.int64()] * 3
     return pa.table([pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)], names=COLUMNS)
+
+
+def with_all_columns(table: pa.Table) -> pa.Table:
+    """A table with all COLUMNS: what it lacks is empty, without limits, and of version 1."""
+    fillers = {"subscriber": "", "tag": "", "query_version": 1, "since": FOREVER_BEFORE, "until": FOREVER_AFTER}
+    kinds = [TEXT] * 4 + [pa.int64()] * 3
+    columns = [
+        table[name].cast(kind)
+        if name in table.column_names
+        else pa.chunked_array([pa.repeat(pa.scalar(fillers[name], kind), table.num_rows)])
+        for name, kind in zip(COLUMNS, kinds, strict=True)
+    ]
+    return pa.table(columns, names=COLUMNS)

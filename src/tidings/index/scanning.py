@@ -1,0 +1,153 @@
+"""Which queries do the rows of a batch match, and who asked for them? A state is scanned, part by part.
+
+A reader takes a :class:`State`, reads publications with the :class:`Scratch` of its thread, and walks over the blocks
+of matched queries; each is fanned out to its subscriptions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tidings.index import kernels
+from tidings.index.dictionary import Dictionary
+from tidings.index.entries import Entries
+from tidings.index.predicates import Arrays
+from tidings.index.reader import Batch, Reader
+from tidings.index.recent import RecentView
+from tidings.index.segment import Segment
+from tidings.terms import Analyser
+from tidings.terms.vocabulary import IdArray, IntArray
+
+_FIRST_ROOM = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What a reader sees: it never changes, but for what the reader cannot see."""
+
+    terms: Dictionary
+    predicates: Arrays
+    has_sequences: bool
+    segments: tuple[Segment, ...]
+    recent: RecentView
+    moment: int
+
+    @property
+    def parts(self) -> list[Segment | RecentView]:
+        parts: list[Segment | RecentView] = [*self.segments, self.recent]
+        return [part for part in parts if len(part)]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Matched queries of the rows ``first … stop`` of a batch: those of row r end at ``row_ends[r]``.
+
+    ``queries`` is scratch that the next block overwrites.
+    """
+
+    part: Segment | RecentView
+    first: int
+    stop: int
+    row_ends: IntArray
+    queries: IdArray
+
+
+@dataclass(frozen=True, slots=True)
+class Deliveries:
+    """Row ``rows[i]`` answers subscription ``numbers[i]`` of a part."""
+
+    part: Segment | RecentView
+    rows: IntArray
+    numbers: IdArray
+
+
+class Scratch:
+    """What one thread needs to match: a reader of publications, marks and room for results, for one dictionary."""
+
+    def __init__(self, terms: Dictionary, analyser: Analyser, before: Reader | None = None) -> None:
+        self.terms = terms
+        self.reader = Reader(terms, analyser, before)
+        self._bits: npt.NDArray[np.uint32] = np.zeros(1, dtype=np.uint32)
+        self._query_bits: npt.NDArray[np.uint32] = np.zeros(1, dtype=np.uint32)
+        self.out: IdArray = np.empty(_FIRST_ROOM, dtype=np.int32)
+
+    def bits(self) -> npt.NDArray[np.uint32]:
+        """One for each term, all 0."""
+        self._bits = _zeros(self._bits, (len(self.terms) >> 5) + 1)
+        return self._bits
+
+    def query_bits(self, queries: int) -> npt.NDArray[np.uint32]:
+        """One for each query, all 0, and some more."""
+        self._query_bits = _zeros(self._query_bits, (queries >> 5) + 2)
+        return self._query_bits
+
+
+def _zeros(bits: npt.NDArray[np.uint32], count: int) -> npt.NDArray[np.uint32]:
+    return bits if count <= len(bits) else np.zeros(2 * count, dtype=np.uint32)
+
+
+class Kernels(NamedTuple):
+    """What matches one kind of table each."""
+
+    chained: Callable[..., int]
+    side_by_side: Callable[..., int]
+    boxes: Callable[..., int]
+
+
+_AT_LENGTH = Kernels(kernels.match_chained, kernels.match_side_by_side, kernels.match_boxes)
+BRIEFLY = Kernels(kernels.match_chained_briefly, kernels.match_side_by_side_briefly, kernels.match_boxes_briefly)
+
+
+def blocks(
+    state: State, batch: Batch, scratch: Scratch, counters: IntArray, own: Kernels = _AT_LENGTH
+) -> Iterator[Block]:
+    """The matched queries of a batch, part by part, in blocks that fit into the scratch."""
+    row_ends = np.empty(len(batch.terms), dtype=np.int64)
+    bits = scratch.bits()
+    for part in state.parts:
+        query_bits = scratch.query_bits(part.query_count)
+        for table in (table for table in part.tables if len(table)):
+            row = 0
+            while row < len(batch.terms):
+                marks = bits, query_bits, scratch.out, row_ends, counters
+                stop = _matched(state, batch, table, row, marks, own)
+                if stop > row:
+                    yield Block(part, row, stop, row_ends, scratch.out[: row_ends[stop - 1]])
+                else:
+                    scratch.out = np.empty(2 * len(scratch.out), dtype=np.int32)
+                row = stop
+
+
+def _matched(state: State, batch: Batch, table: Entries, row: int, marks: tuple[Any, ...], own: Kernels) -> int:
+    """One call of a kernel: the first row that was not matched."""
+    publications = batch.terms.ids, batch.terms.offsets, batch.numbers, batch.lon, batch.lat
+    tokens = batch.tokens.offsets, batch.tokens.ids
+    rest = table.stream_offsets, table.stream, table.queries, *state.predicates, *marks
+    if len(table.runs):
+        boxes = table.starts, table.runs, table.firsts, table.tests, table.boxes
+        return int(own.boxes(row, *publications, *tokens, *boxes, *rest))
+    if len(table.link):
+        chained = table.starts, table.link, table.limit, table.firsts, table.tests
+        return int(own.chained(row, *publications, *tokens, *chained, *rest))
+    return int(own.side_by_side(row, *publications, *tokens, table.starts, table.firsts, table.tests, *rest))
+
+
+def fanned_out(
+    block: Block, instants: IntArray, moment: int, kernel: Callable[..., int] = kernels.fan_out
+) -> Deliveries:
+    asked = block.part.asked()
+    room = max(1024, 2 * len(block.queries))
+    while True:
+        rows, numbers = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int32)
+        count = kernel(
+            block.first, block.stop, block.row_ends, block.queries, asked.starts, asked.link, asked.limit, asked.died,
+            moment, asked.since, asked.until, instants, rows, numbers,
+        )  # fmt: skip
+        if count >= 0:
+            return Deliveries(block.part, rows[:count], numbers[:count])
+        room *= 2

@@ -1,0 +1,17 @@
+"""What several folders of tests need."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """The folder of the real data."""
+    folder = os.environ.get("TIDINGS_DATA")
+    if not folder:
+        pytest.skip("set TIDINGS_DATA to the folder of the real data to run this test")
+    return Path(folder)
