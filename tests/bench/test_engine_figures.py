@@ -1,3 +1,4 @@
+import sys
 from collections import deque
 from pathlib import Path
 
@@ -64,11 +65,13 @@ def test_subscriptions_turn_over_while_posts_are_published(
     made: Workload, newcomers: pa.ChunkedArray, tmp_path: Path, batch: int
 ) -> None:
     steps: list[int] = []
-    settings = churn.Settings(rounds=1, round_s=0.2, rate_per_s=2_000, batch=batch)
+    settings = churn.Settings(rounds=1, round_s=0.2, rate_per_s=2_000, batch=batch, switch_interval_ms=batch)
+    before = sys.getswitchinterval()
     figures = churn.measure(made, newcomers, settings, tmp_path if batch > 1 else None, steps.append)
     assert figures["subscriptions"] == 300 and steps == [1, 1]
     assert figures["subscribed_per_s"] > 0 < figures["alone_posts_per_s"]
     assert figures["in_a_folder"] is (batch > 1)
+    assert figures["switch_interval_ms"] == batch and sys.getswitchinterval() == before
 
 
 def test_changes_keep_their_number_and_say_what_is_left(made: Workload, newcomers: pa.ChunkedArray) -> None:

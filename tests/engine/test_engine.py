@@ -97,6 +97,24 @@ def test_many_at_once_and_what_is_rejected(engines: list[Engine]) -> None:
         assert engine.unsubscribe_many(["a", "c", "z"]) == 2 and len(engine) == 0
 
 
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())])
+def test_a_few_at_once_are_what_each_alone_would_be(kind: pa.DataType) -> None:
+    at_once, singly = Engine(clock=lambda: NOW), Engine(clock=lambda: NOW)
+    queries = ["fire", "white house", "fire -drill", "house OR smoke", "smoke", "fire"]
+    ids = ["a", "b", "c", "d", "a", "e"]
+    receipt = at_once.subscribe_many(
+        pa.table({"id": pa.array(ids).cast(kind), "query": queries, "tag": list("uvwxyz")})
+    )
+    for name, query, tag in zip(ids, queries, "uvwxyz", strict=True):
+        singly.subscribe(query, id=name, tag=tag)
+    assert (receipt.version, receipt.accepted, receipt.rejected, len(at_once)) == (1, 6, (), 5)
+    found = [sorted(m[1:4] for m in engine.publish(id="p", text=POST.text)) for engine in (at_once, singly)]
+    assert found[0] == found[1] == [("b", "", "v"), ("c", "", "w"), ("d", "", "x"), ("e", "", "z")]
+    assert {m.query_version for m in at_once.publish(id="p", text=POST.text)} == {1}
+    assert at_once.subscribe_many(pa.table({"id": ["f", ""], "query": ["fire", "fire"]})).accepted == 1
+    assert at_once.subscribe_many(pa.table({"id": ["g", "h"], "query": ["fire", None]})).accepted == 1
+
+
 def test_validity_is_that_of_the_publications_instant(engines: list[Engine]) -> None:
     day = timedelta(days=1)
     for engine in engines:
@@ -329,7 +347,7 @@ def test_what_was_committed_is_there_whatever_stops_the_rest(tmp_path: Path, mon
     with Engine(tmp_path) as engine:
         engine.subscribe("house", id="before")
         with monkeypatch.context() as patch:
-            patch.setattr(GuardIndex, "add_words", interrupted)
+            patch.setattr(GuardIndex, "put", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 engine.subscribe("fire", id="s")
         engine.refresh()

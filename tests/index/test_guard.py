@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import random
+from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -8,9 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.index.strategies import NOW, subscriptions, tables
+from tidings.index import guard
 from tidings.index.brute import BruteForce
 from tidings.index.guard import GuardIndex
 from tidings.index.matcher import Matches
+from tidings.index.renumbering import Numbering
+from tidings.index.segment import together
 from tidings.index.subscribers import Record, table_of
 from tidings.language import parse, to_text
 from tidings.model import Publication, Subscription
@@ -44,6 +50,44 @@ def test_the_index_equals_brute_force_while_subscriptions_come_and_go(data: st.D
         assert found.pairs() == oracle.match(table).pairs()
         assert len(found.ids) == len(found.pairs())
         assert_all_ways_agree(index, table, found)
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_what_changes_while_the_index_is_compacted_is_neither_lost_nor_doubled(data: st.DataObject) -> None:
+    index, oracle = GuardIndex(clock=lambda: NOW), BruteForce(clock=lambda: NOW)
+    names = st.lists(st.sampled_from("abcdefgh"), max_size=5)
+    asked: set[str] = set()
+
+    def change() -> None:
+        added = [data.draw(subscriptions(name)) for name in data.draw(names)]
+        removed = data.draw(names)
+        for matcher in (index, oracle):
+            matcher.add(added)
+            matcher.remove(removed)
+        asked.update(subscription.id for subscription in added)
+        asked.difference_update(removed)
+
+    def changed_first(call: Callable[..., Any]) -> Callable[..., Any]:
+        def wrapped(*arguments: Any) -> Any:
+            if not index._writing._is_owned():  # type: ignore[attr-defined]  # else every other writer would wait
+                change()
+            return call(*arguments)
+
+        return wrapped
+
+    change()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(guard, "together", changed_first(together))
+        patch.setattr(Numbering, "compiled", changed_first(Numbering.compiled))
+        index.compact()
+    for _ in range(2):
+        table = data.draw(tables())
+        found = index.match(table)
+        assert found.pairs() == oracle.match(table).pairs() and len(found.ids) == len(found.pairs())
+        assert len(index) == len(asked)
+        assert_all_ways_agree(index, table, found)
+        index.compact()
 
 
 def assert_all_ways_agree(index: GuardIndex, table: pa.Table, found: Matches) -> None:
@@ -86,6 +130,44 @@ def test_the_index_equals_brute_force_on_each_generator(asked: pa.Table, posts: 
     found = index.match(posts)
     assert found.pairs() == oracle.match(posts).pairs() and len(found.ids) > 20
     assert found.counters.candidates < 0.2 * oracle.match(posts).counters.candidates
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_boxes_whose_edges_lie_on_places_are_exact_for_many_rows_at_a_time(seed: int) -> None:
+    rng = random.Random(seed)
+    steps = [10.0, 10.000001, 10.0000010000001, 10.00002, 10.25, 11.0, 12.5]
+    words = ["fire", "smoke", "flood", "storm"]
+
+    def box() -> str:
+        (west, east), (south, north) = (sorted(rng.choices(steps, k=2)) for _ in range(2))
+        return f"bounding_box:[{west!r} {south!r} {east!r} {north!r}]"
+
+    forms: list[Callable[[], str]] = [
+        box,
+        lambda: f"{rng.choice(words)} {box()}",
+        lambda: f"({rng.choice(words)} OR {rng.choice(words)}) {box()}",
+        lambda: "{} -{} {}".format(box(), *rng.sample(words, 2)),
+        lambda: f'"fire smoke" {box()} size:[{rng.choice(steps)!r} TO 13]',
+        lambda: f"size:>{rng.choice(steps)!r} {box()}",
+    ]
+    asked = pa.table({"id": [f"s{i}" for i in range(1100)], "query": [rng.choice(forms)() for _ in range(1100)]})
+    rows = 100
+    table = pa.table(
+        {
+            "id": [f"p{i}" for i in range(rows)],
+            "text": [" ".join(rng.choices(words, k=3)) for _ in range(rows)],
+            "lon": [rng.choice([*steps, None]) for _ in range(rows)],
+            "lat": [rng.choice(steps) for _ in range(rows)],
+            "size": [rng.choice([*steps, None]) for _ in range(rows)],
+        }
+    )
+    index, oracle = GuardIndex(), BruteForce()
+    index.add_table(asked)
+    oracle.add(Subscription(row["id"], parse(row["query"])) for row in asked.to_pylist())
+    found = index.match(table)
+    assert found.pairs() == oracle.match(table).pairs()
+    assert len(found.ids) == len(found.pairs())
+    assert_all_ways_agree(index, table, found)
 
 
 @pytest.mark.parametrize("with_sample", [True, False])

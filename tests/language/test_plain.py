@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidings.language import Sequence, normal_form, parse
-from tidings.language.plain import plain_queries
+from tidings.language.plain import PlainWords, plain_queries
 from tidings.model import And, QueryError, Word
 from tidings.terms import Analyser
 from tidings.terms.fast import FastAnalyser
@@ -23,6 +23,10 @@ _queries = st.lists(_words, max_size=6).map(" ".join)
 def test_the_plain_way_gives_exactly_what_the_parser_gives(queries: list[str]) -> None:
     encodable = [query.encode("utf-8", "replace").decode() for query in queries]
     found = plain_queries(pa.array(encodable), FAST)
+    singly = PlainWords(EXACT)
+    for row, query in [*enumerate(encodable)] * 2:  # the second time, its words are remembered
+        expected = [FAST.vocabulary[i] for i in found.words.row(row)] if found.is_plain[row] else None
+        assert singly.read(query) == expected
     for row, query in enumerate(encodable):
         if not found.is_plain[row]:
             continue
@@ -53,3 +57,5 @@ def test_long_and_null_queries_are_left_to_the_parser() -> None:
     found = plain_queries(pa.chunked_array([["fire", None], ["fire " * 500 + "x"]]), FAST)
     assert found.is_plain.tolist() == [True, False, False]
     assert len(plain_queries(pa.array([], pa.string()), FAST).is_plain) == 0
+    singly = PlainWords(EXACT)
+    assert singly.read("fire x") == ["fire", "x"] and singly.read("fire " * 500 + "x") is None

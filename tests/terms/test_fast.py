@@ -36,6 +36,8 @@ def test_the_fast_analyser_equals_the_exact_one(texts: list[str]) -> None:
     assert words(SHARED, list(texts)) == expected
     assert words(FastAnalyser(), list(texts)) == expected
     assert [[SHARED.vocabulary[i] for i in SHARED.analyse_one(text)] for text in texts] == expected
+    fresh = FastAnalyser(max_chunks=3)  # one text at a time, chunks never seen before, forgotten again and again
+    assert [[fresh.vocabulary[i] for i in fresh.analyse_one(text)] for text in texts] == expected
 
 
 @settings(max_examples=300, deadline=None)

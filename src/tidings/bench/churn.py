@@ -9,11 +9,13 @@ matches of some posts are compared with those of a new engine that was given wha
 from __future__ import annotations
 
 import statistics
+import sys
 import threading
 import time
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
@@ -36,12 +38,16 @@ _PAUSE_S = 0.0005
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """``rate_per_s`` subscriptions are left and as many given up each second, ``batch`` at a time."""
+    """``rate_per_s`` subscriptions are left and as many given up each second, ``batch`` at a time.
+
+    ``switch_interval_ms``: how long a thread runs while another waits (:func:`sys.setswitchinterval`); None leaves it.
+    """
 
     rounds: int = 5
     round_s: float = 5.0
     rate_per_s: int = 20_000
     batch: int = 1
+    switch_interval_ms: float | None = None
 
 
 @dataclass(slots=True)
@@ -98,7 +104,7 @@ def measure(
 ) -> dict[str, Any]:
     """The figures of one workload of words, in memory or in a folder; ``advance`` is told of each half of a round."""
     settings = settings or Settings()
-    with Engine(folder, sample=workload.sample) as engine:
+    with _turns(settings.switch_interval_ms), Engine(folder, sample=workload.sample) as engine:
         engine.subscribe_many(workload.subscriptions)
         ids = deque(workload.subscriptions["id"].to_pylist())
         changes = Changes(engine, workload.subscriptions, newcomers.to_pylist(), settings, ids)
@@ -124,6 +130,7 @@ def measure(
             "round_s": settings.round_s,
             "asked_changes_per_s": settings.rate_per_s,
             "changes_at_a_time": settings.batch,
+            "switch_interval_ms": round(1000 * sys.getswitchinterval(), 3),
             "subscribed_per_s": round(statistics.median(reached)),
             "unsubscribed_per_s": round(statistics.median(reached)),
             "alone_posts_per_s": round(statistics.median(alone)),
@@ -132,6 +139,17 @@ def measure(
             "ratio_worst_round": round(min(b / a for a, b in zip(alone, beside, strict=True)), 2),
             "segments_at_the_end": engine.stats().segments,
         }
+
+
+@contextmanager
+def _turns(interval_ms: float | None) -> Iterator[None]:
+    """Let threads take turns of that length for a while."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(before if interval_ms is None else interval_ms / 1000)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
 
 
 def _published(engine: Engine, posts: Iterator[Post], round_s: float) -> float:

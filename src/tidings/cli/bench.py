@@ -135,6 +135,9 @@ def engine(  # noqa: PLR0913
     batch: Annotated[
         int | None, typer.Option(min=1, help="So many changes at a time; 1, or 1,000 in a folder, without.")
     ] = None,
+    switch_interval_ms: Annotated[
+        float | None, typer.Option(min=0.01, help="How long a thread runs while another waits; 5 in Python, without.")
+    ] = None,
     data: Data = None,
     seed: Seed = 1,
     output_format: HowToPrint = Format.table,
@@ -159,7 +162,7 @@ def engine(  # noqa: PLR0913
                 figures = latency.measure(asked, advance)
         else:
             durable = part == Part.durable
-            settings = churn.Settings(rounds, round_s, rate, batch or (1_000 if durable else 1))
+            settings = churn.Settings(rounds, round_s, rate, batch or (1_000 if durable else 1), switch_interval_ms)
             newcomers = workload(Name.words, data, churn.NEWCOMERS, posts, seed + 1).subscriptions["query"]
             with progress("publishing", 2 * rounds) as advance:
                 figures = churn.measure(asked, newcomers, settings, Path(folder) if durable else None, advance)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -33,7 +33,20 @@ _PIECES: dict[str, type[StartsWith | EndsWith | Contains]] = {
     "ends": EndsWith,
     "contains": Contains,
 }
+_NAMES: dict[str, Callable[..., str]] = {
+    "equal": lambda name, texts: f"{name}={'|'.join(texts)}",
+    "topic": lambda *path: f"topic:{'/'.join(path)}",
+    "prefix": "{}*".format,
+    "present": "has:{}".format,
+    "starts": "{}={}*".format,
+    "ends": "{}=*{}".format,
+    "contains": "{}=*{}*".format,
+}
+"""How a term is called, by kind; files hold what follows from it, so it must not change without a new format."""
+
 _CELLS = -1
+_FEW = 64
+"""So many words at least are worth the turn that a thread may lose by looking them up all at once."""
 
 
 class Dictionary:
@@ -75,6 +88,8 @@ class Dictionary:
 
     def find_words(self, words: list[str]) -> IdArray:
         """:meth:`find_word` of many."""
+        if len(words) < _FEW:
+            return np.array([self.find_word(word) for word in words], dtype=np.int32)
         found = np.array([self._words.get(word, -1) for word in words], dtype=np.int32)
         if len(self._old_words) and len(words):
             old = self._old_words.find_many(pa.array(words, pa.large_string()))
@@ -132,6 +147,10 @@ class Dictionary:
         found = (self.prefixes.get(form[:length]) for length in range(1, len(form) + 1))
         return tuple(term for term in found if term is not None)
 
+    def attributes(self) -> frozenset[str]:
+        """The attributes, and the fields, that somebody asks about."""
+        return frozenset([*self.values, *self.pieces, *self.present, *(name for name, _ in self.slots)])
+
     def saved(self, numbers: IdArray) -> Arrays:
         """The terms t with ``numbers[t] >= 0``, under those numbers, as arrays from which :meth:`load` takes them."""
         old = numbers[self._old_word_ids]
@@ -171,8 +190,61 @@ class Dictionary:
             table = self.cells if number == _CELLS else self.intervals[slot_of[number]]
             table.put(arrays["labels"][mine], arrays["label_ids"][mine])
         for term, kind, *key in json.loads(arrays["others"].tobytes()):
-            self._load_other(term, kind, key)
+            self._count = term  # the next one that is given
+            self._other(kind, key)
         self._count = count
+
+    def part(self, used: npt.NDArray[np.bool_]) -> tuple[Dictionary, IdArray]:
+        """A dictionary of term 0 and the terms t with ``used[t]``, and the id there of each term, -1 for the others."""
+        kept = used.copy()
+        kept[0] = True
+        numbers = np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
+        part = Dictionary()
+        part.load(self.saved(numbers), int(kept.sum()))
+        return part, numbers
+
+    def include(self, other: Dictionary) -> IdArray:
+        """Let all terms of another dictionary be here as well; returns the id here of each term there."""
+        ids = np.zeros(len(other), dtype=np.int32)
+        for word, term in other._all_words():
+            ids[term] = self.word(word)
+        for slot in other.slots:
+            self.slot(slot)
+        for label, term in other.cells.pairs():
+            ids[term] = self.cell(label)
+        for slot, table in other.intervals.items():
+            for label, term in table.pairs():
+                ids[term] = self.interval(slot, label)
+        for term, kind, *key in other._others():
+            ids[term] = self._other(kind, key)
+        return ids
+
+    def term_names(self) -> pa.LargeStringArray:
+        """What each term is called, by id: the same name for the same term, however the terms are numbered.
+
+        The name of term 0 is empty. Cost: some 0.5 µs for a word.
+
+        >>> terms = Dictionary()
+        >>> terms.word("fire"), terms.term(Equals("symbol", "YHOO")), terms.term(StartsWith("name", "Mc"))
+        (1, 2, 3)
+        >>> terms.term_names().to_pylist()
+        ['', 'fire', 'symbol=YHOO', 'name=Mc*']
+        """
+        names = [""] * len(self)
+        for word, term in self._all_words():
+            names[term] = word
+        for label, term in self.cells.pairs():
+            names[term] = f"cell:{label:016x}"
+        for (column, of_instants), table in self.intervals.items():
+            for label, term in table.pairs():
+                names[term] = f"{column}{'@' if of_instants else '#'}{label:016x}"
+        for term, kind, *key in self._others():
+            names[term] = _NAMES[kind](*key)
+        return pa.array(names, pa.large_string())
+
+    def _all_words(self) -> Iterator[tuple[str, int]]:
+        yield from zip(self._old_words.texts().to_pylist(), self._old_word_ids.tolist(), strict=True)
+        yield from self.new_words
 
     def _others(self) -> list[tuple[Any, ...]]:
         """Id, kind and key of the terms that are neither words nor labels."""
@@ -186,24 +258,26 @@ class Dictionary:
             *pieces,
         ]
 
-    def _load_other(self, term: int, kind: str, key: list[Any]) -> None:
-        if kind == "equal":
-            self._put_equality(key[0], frozenset(key[1]), term)
-        elif kind == "topic":
-            (self.patterns if "*" in key else self.topics)[tuple(key)] = term
-        elif kind in _PIECES:
-            self.pieces[key[0]][_PIECES[kind](*key)] = term
-        else:
-            (self.prefixes if kind == "prefix" else self.present)[key[0]] = term
+    def _other(self, kind: str, key: list[Any]) -> int:
+        """The id of a term as :meth:`_others` describes it."""
+        match kind:
+            case "equal":
+                return self._equality(key[0], frozenset(key[1]))
+            case "topic":
+                return self._id(self.patterns if "*" in key else self.topics, tuple(key))
+            case "prefix":
+                return self._id(self.prefixes, key[0])
+            case "present":
+                return self._id(self.present, key[0])
+            case _:
+                return self._id(self.pieces[key[0]], _PIECES[kind](*key))
 
     def _equality(self, name: str, texts: frozenset[str]) -> int:
-        known = self._equalities.get((name, texts))
-        return self._put_equality(name, texts, self._next()) if known is None else known
-
-    def _put_equality(self, name: str, texts: frozenset[str], term: int) -> int:
-        for text in texts:
-            self.values[name][text] = (*self.values[name].get(text, ()), term)
-        self._equalities[name, texts] = term
+        term = self._equalities.get((name, texts))
+        if term is None:
+            term = self._equalities[name, texts] = self._next()
+            for text in texts:
+                self.values[name][text] = (*self.values[name].get(text, ()), term)
         return term
 
     def _label(self, table: LabelTerms, label: int) -> int:

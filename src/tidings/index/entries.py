@@ -1,12 +1,11 @@
 """How do filed conjunctions lie in memory? In flat arrays: side by side in order of their guard, or chained.
 
 What is asked for a long time lies side by side and never changes (:class:`Entries`). What was asked just now is chained
-(:class:`Chained`): an entry is added in a microsecond, and readers who came before do not see it.
+(:mod:`tidings.index.recent`): an entry is added in a microsecond, and readers who came before do not see it.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
@@ -16,7 +15,7 @@ import numpy.typing as npt
 
 from tidings.index.predicates import Predicates
 from tidings.model import DataError
-from tidings.terms.growing import Growing, read_only
+from tidings.terms.growing import read_only
 from tidings.terms.vocabulary import IdArray, IntArray
 
 NO_TEST = -1
@@ -221,72 +220,3 @@ def loosened(entries: Entries) -> Loose:
         entries.stream,
         entries.queries,
     )
-
-
-class Chained:
-    """Entries that are added one at a time. One thread writes; :meth:`entries` is what a reader may see from now on."""
-
-    def __init__(self) -> None:
-        self._starts, self._link = Growing(np.int32, filler=-1), Growing(np.int32, filler=-1)
-        self._firsts, self._queries = Growing(np.int32), Growing(np.int32)
-        self._tests = Growing(np.int32, filler=NO_TEST)  # none until the first entry has one
-        self._stream_offsets, self._stream = Growing(np.int32), Growing(np.int32)
-        self._guards = Growing(np.int32)
-        self._stream_offsets.append(0)
-        self._barrier = threading.Lock()
-
-    def __len__(self) -> int:
-        return len(self._firsts)
-
-    def add(self, entry: Entry, query: int) -> None:
-        self._stream.extend(entry.stream)
-        self._stream_offsets.append(len(self._stream))
-        self._firsts.append(entry.first)
-        self._queries.append(query)
-        self._guards.append(entry.guard)
-        self._starts.reach(entry.guard + 1)
-        if entry.test != NO_TEST:
-            self._tests.reach(len(self._firsts))
-            self._tests.array[len(self._firsts) - 1] = entry.test
-        if self._link.is_full:  # readers of the short arrays must not find what lies beyond them
-            self._starts.renew()
-        number = self._link.append(self._starts.array[entry.guard])
-        with self._barrier:  # whoever finds the entry in its chain must find all of it: no store passes a lock
-            pass
-        self._starts.array[entry.guard] = number
-
-    def entries(self) -> Entries:
-        tests = _NOTHING
-        if len(self._tests):
-            self._tests.reach(len(self))
-            tests = self._tests.view
-        return Entries(
-            self._starts.view,
-            self._link.view,
-            len(self),
-            self._firsts.view,
-            tests,
-            _NO_BOXES,
-            _NOTHING,
-            self._stream_offsets.view,
-            self._stream.view,
-            self._queries.view,
-        )
-
-    @property
-    def size_bytes(self) -> int:
-        parts = (self._starts, self._link, self._firsts, self._tests, self._stream_offsets, self._stream, self._queries)
-        return sum(int(part.filled.nbytes) for part in parts)
-
-    def loosened(self) -> Loose:
-        """All that was added."""
-        self._tests.reach(len(self))
-        lengths = np.diff(self._stream_offsets.filled).astype(np.int64)
-        return Loose(
-            self._guards.filled,
-            self._firsts.filled,
-            self._tests.filled,
-            lengths,
-            self._stream.filled,
-            self._queries.filled,
-        )

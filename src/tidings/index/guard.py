@@ -12,9 +12,9 @@ chained, older ones lie in segments, and :meth:`GuardIndex.compact` makes one se
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Iterable, Iterator
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -22,24 +22,25 @@ import pyarrow as pa
 from tidings.index import kernels
 from tidings.index.bulk import file_plain
 from tidings.index.dictionary import Dictionary
-from tidings.index.entries import Entry, joined, loose
+from tidings.index.entries import NO_TEST, Entry, joined, loose
 from tidings.index.filing import Filer
 from tidings.index.matcher import Clock, Counters, Matches
-from tidings.index.predicates import Predicates
-from tidings.index.recent import Recent
+from tidings.index.predicates import Arrays, Predicates
+from tidings.index.recent import Counts, Recent
+from tidings.index.renumbering import Numbering
 from tidings.index.sample import Sample
 from tidings.index.scanning import BRIEFLY, Block, Deliveries, Scratch, State, blocks, fanned_out
 from tidings.index.segment import Segment, Source, compiled, living, tidied, together
 from tidings.index.store import Filed, Saved, Store, Unsaved, unsaved
-from tidings.index.subscribers import TEXT, Record, with_all_columns
+from tidings.index.subscribers import TEXT, Record, latest
 from tidings.language import Conjunction, Sequence, normal_form, parse_normal, to_text
-from tidings.language.plain import plain_words
+from tidings.language.plain import PlainWords
 from tidings.model import Match, Publication, Subscription
 from tidings.model.values import utc_now
-from tidings.tables.columns import ABSENT, column_keys, instant_key, is_instant
+from tidings.tables.columns import ABSENT, column_keys, instant_key, is_instant, place_columns
 from tidings.tables.validity import good_rows
 from tidings.terms import ENGLISH, Analyser
-from tidings.terms.fast import FastAnalyser
+from tidings.terms.cells import cells
 from tidings.terms.vocabulary import IntArray
 
 BATCH_ROWS = 4096
@@ -63,6 +64,26 @@ MATCHES = pa.schema(
 """Of a table of matches."""
 
 
+Meaning = list[str] | tuple[Conjunction, ...]
+"""What a query asks: the words of a plain one, each once, or the normal form of any."""
+
+
+class Shown(NamedTuple):
+    """What a change leaves for readers. They are fewer than changes, so one of them makes a State of it."""
+
+    terms: Dictionary
+    predicates: Arrays
+    has_sequences: bool
+    segments: tuple[Segment, ...]
+    recent: Recent
+    counts: Counts
+    moment: int
+
+    def state(self) -> State:
+        recent = self.recent.view(self.counts)
+        return State(self.terms, self.predicates, self.has_sequences, self.segments, recent, self.moment)
+
+
 class GuardIndex:
     """A matcher for everything the language says, safe to share between threads.
 
@@ -83,12 +104,12 @@ class GuardIndex:
         self._writing = threading.RLock()
         self._compacting = threading.Lock()
         self._local = threading.local()
-        self._fast = FastAnalyser(analyser)
+        self._plain = PlainWords(analyser)
         self._count = 0
         self._segments: tuple[Segment, ...] = ()
         self._saved = Saved()
         self._set_filed(Filed(Dictionary(), Predicates(), ()))
-        self._state = self._seen(0)
+        self._show(0)
 
     def __len__(self) -> int:
         return self._count
@@ -100,23 +121,31 @@ class GuardIndex:
     # ------------------------------------------------------------------------------------------------ changes
 
     def add(self, subscriptions: Iterable[Subscription]) -> None:
-        prepared = [
-            (Record.of(subscription, to_text(subscription.query)), normal_form(subscription.query, self._analyser))
-            for subscription in subscriptions
-        ]
-        with self._change() as moment:
-            for record, form in prepared:
-                self._add(record, _key(form), moment, partial(self._filed, form))
+        self.put(
+            [
+                (Record.of(subscription, to_text(subscription.query)), normal_form(subscription.query, self._analyser))
+                for subscription in subscriptions
+            ]
+        )
 
-    def add_form(self, record: Record, form: tuple[Conjunction, ...]) -> None:
-        """Add one subscription whose query has that normal form."""
-        with self._change() as moment:
-            self._add(record, _key(form), moment, partial(self._filed, form))
+    def read(self, query: str) -> Meaning:
+        """What a query asks, as :meth:`put` takes it; refuses with QueryError."""
+        if len(self._plain) > MAX_WORDS:
+            self._plain = PlainWords(self._analyser)
+        return self._plain.read(query) or parse_normal(query, analyser=self._analyser)[1]
 
-    def add_words(self, record: Record, words: list[str]) -> None:
-        """Add one subscription that asks for nothing but words, without repetitions: the fast way in for one."""
-        with self._change() as moment:
-            self._add(record, tuple(sorted(words)), moment, partial(self._filed_words, words))
+    def put(self, added: Iterable[tuple[Record, Meaning]], gone: Iterable[str] = ()) -> None:
+        """Remove the ids in ``gone`` and add subscriptions with what their queries ask, in one step: for a few."""
+        with self._writing:
+            moment = self._moment + 1
+            for name in gone:
+                self._bury(name, moment)
+            for record, meaning in added:
+                query = self._word_query(meaning) if isinstance(meaning, list) else self._form_query(meaning)
+                self._bury(record.id, moment)
+                self._recent.add(record, query)
+                self._count += 1
+            self._show(moment)
 
     def add_table(self, table: pa.Table) -> None:
         """Add many: ``id`` and ``query``, and whatever else of COLUMNS there is; the later of two equal ids counts.
@@ -127,43 +156,19 @@ class GuardIndex:
 
     def change(self, table: pa.Table, gone: Iterable[str]) -> None:
         """Remove the ids in ``gone`` and add the rows of a table, in one step."""
-        table = with_all_columns(table)
-        last = (
-            pa.table({"id": table["id"], "row": np.arange(table.num_rows)}).group_by("id").aggregate([("row", "max")])
-        )
-        if last.num_rows < table.num_rows:
-            table = table.take(last["row_max"].sort())
+        table = latest(table)
         names = list(gone)
-        with self._change() as moment:
-            few = self._prepared(table) if table.num_rows < FEW else []
-            segment = None if table.num_rows < FEW else compiled(tidied(self._source(table)), self._predicates)
+        if table.num_rows < FEW:
+            records = map(Record._make, zip(*(column.to_pylist() for column in table.columns), strict=True))
+            self.put([(record, self.read(record.query)) for record in records], names)
+            return
+        with self._writing:
+            moment = self._moment + 1
+            segment = compiled(tidied(self._source(table)), self._predicates)
             for name in names:
                 self._bury(name, moment)
-            for record, key, file in few:
-                self._add(record, key, moment, file)
-            if segment is not None:
-                self._add_segment(segment, moment)
-
-    def _prepared(self, table: pa.Table) -> list[tuple[Record, Hashable, Callable[[], list[list[Entry]]]]]:
-        """Records with the key of their query and what files it."""
-        prepared: list[tuple[Record, Hashable, Callable[[], list[list[Entry]]]]] = []
-        for record in map(Record._make, zip(*(column.to_pylist() for column in table.columns), strict=True)):
-            if words := self.plain_words(record.query):
-                prepared.append((record, tuple(sorted(words)), partial(self._filed_words, words)))
-            else:
-                form = parse_normal(record.query, analyser=self._analyser)[1]
-                prepared.append((record, _key(form), partial(self._filed, form)))
-        return prepared
-
-    def plain_words(self, query: str) -> list[str] | None:
-        """The words of a plain query, for :meth:`add_words`; None if it is another."""
-        with self._writing:
-            if len(self._fast.vocabulary) > MAX_WORDS:
-                self._fast = FastAnalyser(self._analyser)
-            return plain_words(query, self._fast)
-
-    def _filed_words(self, words: list[str]) -> list[list[Entry]]:
-        return [[self._filer.words(words)]]
+            self._add_segment(segment, moment)
+            self._show(moment)
 
     def _add_segment(self, segment: Segment, moment: int) -> None:
         """Add all of a segment; who had one of its ids dies."""
@@ -178,11 +183,11 @@ class GuardIndex:
 
     def remove(self, ids: Iterable[str]) -> int:
         """Give up subscriptions; returns how many there were."""
-        names = list(ids)
-        with self._change() as moment:
-            before = self._count
-            for name in names:
+        with self._writing:
+            moment, before = self._moment + 1, self._count
+            for name in ids:
                 self._bury(name, moment)
+            self._show(moment)
             return before - self._count
 
     def record(self, name: str) -> Record | None:
@@ -209,21 +214,28 @@ class GuardIndex:
 
     def compact(self) -> None:
         """Make one segment of all, without what is dead or nobody's. Readers go on meanwhile, and so do writers, but
-        for the last steps."""
+        for moments; what they bring is in a segment of its own."""
         with self._compacting:
             with self._writing:
                 self._freeze()
-                old, moment = self._segments, self._state.moment
-            merged = tidied(together([living(segment) for segment in old])) if old else None
+                old, moment = self._segments, self._moment
+            if not old:
+                return
+            merged = tidied(together([living(segment) for segment in old]))
+            with self._writing:
+                numbering = Numbering.of(merged.entries, self._terms, self._predicates)
+            segment = numbering.compiled(merged)
             with self._writing:
                 self._freeze()
-                newer = [tidied(living(segment)) for segment in self._segments[len(old) :]]
-                dead = [_ids_buried_after(segment, moment) for segment in old]
-                sources = [merged, *newer] if merged is not None else newer
-                self._set_filed(_renumbered(sources, self._terms, self._predicates))
+                segments, newer = [segment], self._segments[len(old) :]
+                if newer:
+                    late = tidied(together([living(part) for part in newer]))
+                    segments.append(numbering.including(late.entries, self._terms, self._predicates).compiled(late))
+                dead = [_ids_buried_after(part, moment) for part in old]
+                self._set_filed(Filed(numbering.terms, numbering.predicates, tuple(segments)))
                 for ids in dead:
-                    self._bury_numbers(self._segments[0], self._segments[0].subscribers.ids.find_many(ids), 1, count=0)
-                self._state = self._seen(1)
+                    self._bury_numbers(segment, segment.subscribers.ids.find_many(ids), 1, count=0)
+                self._show(1)
 
     @property
     def segment_count(self) -> int:
@@ -249,6 +261,11 @@ class GuardIndex:
         """Write what was not saved. Nothing may be compacted between the two."""
         self._saved = store.write(what, self._saved, version)
 
+    def save_beside(self, store: Store, what: Unsaved) -> tuple[str, ...]:
+        """Write what was not saved, but let no manifest name it: the names of all its files, for :meth:`of_files`."""
+        self._saved = store.add(what, self._saved)
+        return self._saved.names
+
     @classmethod
     def opened(
         cls, store: Store, analyser: Analyser, sample: pa.Table | None, clock: Clock
@@ -258,13 +275,36 @@ class GuardIndex:
         if found is None:
             return None
         filed, saved, version = found
-        index = cls(analyser, sample, clock)
-        index._set_filed(filed)
-        index._saved = saved
-        living = [int(np.count_nonzero(segment.subscribers.died == 0)) for segment in filed.segments]
-        index._count = sum(living)
-        index._state = index._seen(1)
-        return index, version
+        return cls(analyser, sample, clock)._holding(filed, saved), version
+
+    @classmethod
+    def of_files(
+        cls,
+        filed: Filed,
+        saved: Saved,
+        analyser: Analyser,
+        sample: pa.Table | None = None,
+        before: GuardIndex | None = None,
+    ) -> GuardIndex:
+        """The index that these files hold; this thread's memory of words is taken over from the one ``before``."""
+        index = cls(analyser, sample)._holding(filed, saved)
+        if before is not None:
+            known = before._scratch(before._state)
+            index._local.scratch = Scratch(filed.terms, analyser, known.reader)
+        return index
+
+    def _holding(self, filed: Filed, saved: Saved) -> GuardIndex:
+        self._set_filed(filed)
+        self._saved = saved
+        self._count = sum(int(np.count_nonzero(segment.subscribers.died == 0)) for segment in filed.segments)
+        self._show(1)
+        return self
+
+    @property
+    def attributes(self) -> frozenset[str]:
+        """The names of attributes, and of fields, that somebody asks about."""
+        with self._writing:
+            return self._terms.attributes()
 
     @property
     def size_bytes(self) -> int:
@@ -273,39 +313,63 @@ class GuardIndex:
             predicates: int = sum(array.nbytes for array in self._predicates.filled().values())
             return predicates + self._recent.size_bytes + sum(segment.size_bytes for segment in self._segments)
 
-    @contextmanager
-    def _change(self) -> Iterator[int]:
-        """One change: what is done at the moment that is given is seen when all of it is done."""
-        with self._writing:
-            moment = self._state.moment + 1
-            yield moment
-            self._state = self._seen(moment)
-            if len(self._recent) > MAX_RECENT:
-                self._freeze()
-
     def _set_filed(self, filed: Filed) -> None:
         self._terms: Dictionary = filed.terms
         self._predicates: Predicates = filed.predicates
         self._segments = filed.segments
         self._filer = Filer(self._terms, self._predicates, self._sample)
+        self._word_terms: dict[str, tuple[float, int]] = {}
+        self._last: tuple[Shown, State] | None = None
         self._recent: Recent = Recent()
         self._saved = Saved()
 
-    def _seen(self, moment: int) -> State:
-        """All that was done, as a reader sees it."""
-        return State(
+    def _show(self, moment: int) -> None:
+        """Let readers who come from now on see all that was done up to a moment."""
+        counts = self._recent.counts()
+        if max(counts) > MAX_RECENT:
+            self._freeze()
+            counts = self._recent.counts()
+        self._moment = moment
+        self._shown = Shown(
             self._terms,
             self._predicates.arrays(),
             len(self._predicates.sequence_words) > 0,
             self._segments,
-            self._recent.view(),
+            self._recent,
+            counts,
             moment,
         )
 
-    def _add(self, record: Record, form: Hashable, moment: int, file: Callable[[], list[list[Entry]]]) -> None:
-        self._bury(record.id, moment)
-        self._recent.add(record, form, file)
-        self._count += 1
+    @property
+    def _state(self) -> State:
+        """What a reader who comes now sees."""
+        shown, last = self._shown, self._last
+        if last is None or last[0] is not shown:
+            last = self._last = shown, shown.state()
+        return last[1]
+
+    def _word_query(self, words: list[str]) -> int:
+        """The recent query of some words, filed if it is new; among words as rare, the newest guards it."""
+        known = self._word_terms
+        try:
+            rarest_first = sorted([known[word] for word in words])
+        except KeyError:
+            known.update((word, (self._sample.word(word), -self._terms.word(word))) for word in words)
+            rarest_first = sorted([known[word] for word in words])
+        terms = tuple([-term for _, term in rarest_first])
+        query = self._recent.find(terms)
+        if query < 0:
+            first = terms[1] if len(terms) > 1 else kernels.ALWAYS
+            query = self._recent.file(terms, [[Entry(terms[0], first, NO_TEST, terms[2:])]])
+        return query
+
+    def _form_query(self, form: tuple[Conjunction, ...]) -> int:
+        """The recent query of a normal form, filed if it is new."""
+        if words := _only_words(form):
+            return self._word_query(words)
+        key = _key(form)
+        query = self._recent.find(key)
+        return self._recent.file(key, self._filed(form)) if query < 0 else query
 
     def _filed(self, form: tuple[Conjunction, ...]) -> list[list[Entry]]:
         return [self._filer.file(conjunction) for conjunction in form]
@@ -362,12 +426,11 @@ class GuardIndex:
         self._count -= count * len(numbers)
 
     def _freeze(self) -> None:
-        """Make a segment of what is recent."""
+        """Make a segment of what is recent; readers see no difference."""
         if len(self._recent):
             segment = compiled(tidied(self._recent.source()), self._predicates)
             self._segments = (*self._segments, segment)
             self._recent = Recent()
-            self._state = self._seen(self._state.moment)
 
     # ------------------------------------------------------------------------------------------------ matching
 
@@ -431,18 +494,29 @@ class GuardIndex:
         for start in range(0, table.num_rows, BATCH_ROWS):
             canonical, _ = good_rows(table.slice(start, BATCH_ROWS))
             scratch = self._scratch(state)
-            batch = scratch.reader.read(canonical, state.has_sequences)
+            batch = scratch.reader.read(_by_place(state, canonical)[0], state.has_sequences)
             for _ in blocks(state, batch, scratch, counters):
                 pass
         return Counters(*counters.tolist())
 
-    def _deliveries(self, state: State, table: pa.Table) -> tuple[list[Deliveries], Counters]:
+    def deliver(self, table: pa.Table, now: int | None = None) -> tuple[list[Deliveries], Counters]:
+        """Who is to get which row of a canonical table without bad rows, part by part, and how much work it was.
+
+        ``now``: the key of the instant of a publication that has none, instead of the clock's. Every 4,096 rows or so
+        should be a table of their own, which fits into the caches.
+        """
+        return self._deliveries(self._state, table, now)
+
+    def _deliveries(self, state: State, table: pa.Table, now: int | None = None) -> tuple[list[Deliveries], Counters]:
         """Who is to get which row of a canonical table without bad rows."""
+        table, order = _by_place(state, table)
         scratch = self._scratch(state)
         batch = scratch.reader.read(table, state.has_sequences)
         counters = np.zeros(3, dtype=np.int64)
-        instants = self._instants(table)
+        instants = self._instants(table, now)
         found = [fanned_out(block, instants, state.moment) for block in blocks(state, batch, scratch, counters)]
+        if order is not None:
+            found = [replace(part, rows=order[part.rows]) for part in found]
         return found, Counters(*counters.tolist())
 
     def _scratch(self, state: State) -> Scratch:
@@ -454,44 +528,37 @@ class GuardIndex:
             scratch = self._local.scratch = Scratch(state.terms, self._analyser, scratch.reader)
         return scratch
 
-    def _instants(self, table: pa.Table) -> IntArray:
+    def _instants(self, table: pa.Table, now: int | None) -> IntArray:
         """When each publication happened: now, where nobody says."""
-        now = instant_key(self._clock())
+        now = instant_key(self._clock()) if now is None else now
         if "ts" not in table.column_names or not is_instant(table.schema.field("ts").type):
             return np.full(table.num_rows, now, dtype=np.int64)
         keys = column_keys(table["ts"])
         return np.where(keys == ABSENT, now, keys)
 
 
+def _only_words(form: tuple[Conjunction, ...]) -> list[str]:
+    """The words of a query that asks for nothing else; none if it does."""
+    if len(form) != 1 or form[0].forbidden:
+        return []
+    words = [a.words[0] for a in form[0].required if isinstance(a, Sequence) and len(a.words) == 1]
+    return list(dict.fromkeys(words)) if len(words) == len(form[0].required) else []
+
+
+def _by_place(state: State, table: pa.Table) -> tuple[pa.Table, IntArray | None]:
+    """The rows in an order in which neighbours are near to each other, as the kernel for boxes likes them, and which
+    they were; as they are where that is of no use."""
+    if table.num_rows < 2 or not state.has_places:
+        return table, None
+    lon, lat = place_columns(table)
+    order = np.argsort(cells(np.nan_to_num(lon), np.nan_to_num(lat)), kind="stable")
+    return table.take(pa.array(order)), order
+
+
 def _key(form: tuple[Conjunction, ...]) -> Hashable:
-    """Equal for equal queries, whatever the order of their parts: the words alone, where there is nothing else."""
-    words = [atom.words for c in form for atom in c.required if isinstance(atom, Sequence) and len(atom.words) == 1]
-    if len(form) == 1 and len(words) == len(form[0].required) and not form[0].forbidden:
-        return tuple(sorted(word for (word,) in words))
+    """Equal for equal queries, whatever the order of their parts."""
     return frozenset((frozenset(c.required), frozenset(c.forbidden)) for c in form)
 
 
 def _ids_buried_after(segment: Segment, moment: int) -> pa.Array:
     return segment.subscribers.ids.texts().filter(pa.array(segment.subscribers.died > moment))
-
-
-def _renumbered(sources: list[Source], terms: Dictionary, predicates: Predicates) -> Filed:
-    """The segments of some sources, with terms and predicates that nobody needs left out."""
-    entries = joined([source.entries for source in sources])
-    kept = np.unique(entries.predicates()).astype(np.int64)
-    part = predicates.part(kept)
-    used = np.zeros(len(terms), dtype=np.bool_)
-    used[0] = True
-    used[entries.terms()] = True
-    used[part["sequence_words"]] = True
-    term_of = np.where(used, np.cumsum(used) - 1, -1).astype(np.int32)
-    predicate_of = np.full(len(predicates), -1, dtype=np.int32)
-    predicate_of[kept] = np.arange(len(kept))
-    new_terms, new_predicates = Dictionary(), Predicates()
-    new_terms.load(terms.saved(term_of), int(used.sum()))
-    part["sequence_words"] = term_of[part["sequence_words"]]
-    new_predicates.extend(part)
-    renumbered = [
-        Source(source.entries.renumbered(term_of, predicate_of), source.table, source.queries) for source in sources
-    ]
-    return Filed(new_terms, new_predicates, tuple(compiled(source, new_predicates) for source in renumbered))

@@ -11,6 +11,8 @@ all; a table that has become too small is copied, and whoever reads the old one 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numba
 import numpy as np
 import numpy.typing as npt
@@ -66,6 +68,11 @@ class LabelTerms:
         keys, ids = self._table
         taken = keys != _FREE
         return keys[taken], ids[taken]
+
+    def pairs(self) -> Iterator[tuple[int, int]]:
+        """The same one by one."""
+        labels, terms = self.items()
+        return zip(labels.tolist(), terms.tolist(), strict=True)
 
     def above(self, leaves: LabelArray) -> tuple[IntArray, IdArray]:
         """Which of the labels lie at or above each leaf: numbers of leaves and terms, side by side."""

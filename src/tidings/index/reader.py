@@ -76,12 +76,15 @@ class Reader:
     def read(self, table: pa.Table, with_tokens: bool) -> Batch:
         """The batch of a table; ``with_tokens`` where sequences of words are asked for."""
         lon, lat = place_columns(table)
-        text = table["text"] if "text" in table.column_names else pa.nulls(table.num_rows, pa.string())
+        tokens = self._words.sequences(_texts(table)) if with_tokens else _NO_TOKENS
+        return Batch(self.terms(table, lon, lat), self._numbers(table, lon, lat), lon, lat, tokens)
+
+    def terms(self, table: pa.Table, lon: FloatArray, lat: FloatArray) -> TermSets:
+        """The terms of each row of a table with those places; each once, -1 for one that nobody asks for."""
+        text = _texts(table)
         pairs = [*self._value_pairs(table), *self._number_pairs(table), *self._place_pairs(lon, lat)]
         pairs += self._topic_pairs(table) + self._prefix_pairs(text)
-        words = self._words.sets(text)
-        tokens = self._words.sequences(text) if with_tokens else _NO_TOKENS
-        return Batch(_merged(words, pairs), self._numbers(table, lon, lat), lon, lat, tokens)
+        return _merged(self._words.sets(text), pairs)
 
     def read_one(self, publication: Publication, with_tokens: bool) -> Batch:
         """The batch of one publication: what :meth:`read` gives for a table of it, in a few microseconds."""
@@ -238,6 +241,10 @@ class _WordTerms:
             self._term_of.reach(self._words + 1)  # one more: the last place, which -1 names, is always free
             self._term_of.array[first : self._words] = self._terms.find_words(fresh)
         return self._term_of.array
+
+
+def _texts(table: pa.Table) -> pa.ChunkedArray:
+    return table["text"] if "text" in table.column_names else pa.nulls(table.num_rows, pa.string())
 
 
 def _slot_column(table: pa.Table, slot: Slot) -> pa.ChunkedArray | None:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+import threading
+from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from tidings.index.entries import Chained, Entries, Entry
+from tidings.index.entries import NO_TEST, Entries, Entry, Loose
 from tidings.index.segment import Source
-from tidings.index.subscribers import Asked, ChainedSubscribers, Record, table_of
+from tidings.index.subscribers import NO_NUMBERS, Asked, ChainedSubscribers, Record, table_of
 from tidings.model import Match
+from tidings.terms.growing import Growing, read_only
 from tidings.terms.vocabulary import IdArray
+
+_FIRST_ROOM = 64
+_NO_BOXES = read_only(np.zeros((4, 0), dtype=np.int32))
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,32 +47,134 @@ class RecentView:
         return [Match(publication_id, r.id, r.subscriber, r.tag, r.query_version) for r in asked]
 
 
-class Recent:
-    """One thread adds and buries; :meth:`view` is what a reader may see from now on. Equal queries are one."""
+class Counts(NamedTuple):
+    """How many there are: with it, a reader sees what was there then."""
+
+    entries: int
+    queries: int
+    subscriptions: int
+
+
+class ChainedEntries:
+    """Entries that are added one at a time. One thread writes; a reader may take the first so many at any time.
+
+    Like the subscriptions, it takes what begins a chain before what continues it.
+    """
 
     def __init__(self) -> None:
-        self._entries = Chained()
+        self._starts, self._link = Growing(np.int32, filler=-1), Growing(np.int32, filler=-1)
+        self._firsts, self._queries, self._guards = Growing(np.int32), Growing(np.int32), Growing(np.int32)
+        self._tests = Growing(np.int32, filler=NO_TEST)
+        self._tested = False
+        self._stream_offsets, self._stream = Growing(np.int32), Growing(np.int32)
+        self._room = 0
+        self._barrier = threading.Lock()
+        self.count = 0
+
+    def add(self, entry: Entry, query: int) -> None:
+        number = self.count
+        if number == self._room:
+            self._make_room()
+        guard, first, test, stream = entry
+        if guard >= len(self._starts.array):
+            self._starts.reach(guard + 1)
+        for value in stream:
+            self._stream.append(value)
+        if test != NO_TEST:
+            self._tests.reach(self._room)
+            self._tests.array[number] = test
+            self._tested = True
+        starts = self._starts.array
+        self._stream_offsets.array[number + 1] = self._stream.count
+        self._firsts.array[number] = first
+        self._queries.array[number] = query
+        self._guards.array[number] = guard
+        self._link.array[number] = starts[guard]
+        self.count = number + 1
+        with self._barrier:  # whoever finds it in its chain must find all of it: no store passes a lock
+            pass
+        starts[guard] = number
+
+    def _make_room(self) -> None:
+        self._room = 2 * self._room or _FIRST_ROOM
+        self._stream_offsets.reach(self._room + 1)
+        tests = (self._tests,) if self._tested else ()
+        for column in (self._link, self._firsts, self._queries, self._guards, *tests):
+            column.reach(self._room)
+        self._starts.renew()  # after the link: who has the short one must not find what lies beyond it
+
+    def entries(self, count: int) -> Entries:
+        """The first so many."""
+        starts, link = self._starts.view, self._link.view
+        return Entries(
+            starts,
+            link,
+            count,
+            self._firsts.view,
+            self._tests.view if self._tested else NO_NUMBERS,
+            _NO_BOXES,
+            NO_NUMBERS,
+            self._stream_offsets.view,
+            self._stream.view,
+            self._queries.view,
+        )
+
+    def loosened(self) -> Loose:
+        """All that was added."""
+        self._tests.reach(self.count)
+        numbers = slice(self.count)
+        return Loose(
+            self._guards.array[numbers],
+            self._firsts.array[numbers],
+            self._tests.array[numbers],
+            np.diff(self._stream_offsets.array[: self.count + 1]).astype(np.int64),
+            self._stream.filled,
+            self._queries.array[numbers],
+        )
+
+    @property
+    def size_bytes(self) -> int:
+        """Of the arrays that matching reads, as far as they are filled."""
+        columns = 4 + self._tested
+        return int(self._starts.array.nbytes + self._stream.filled.nbytes + 4 * columns * self.count)
+
+
+class Recent:
+    """One thread adds and buries; readers may :meth:`view` what was there at some count. Equal queries are one."""
+
+    def __init__(self) -> None:
+        self._entries = ChainedEntries()
         self.subscribers = ChainedSubscribers()
         self._queries: dict[Hashable, int] = {}
 
     def __len__(self) -> int:
         """Entries and subscriptions: what a freeze would have to sort."""
-        return max(len(self._entries), len(self.subscribers))
+        return max(self._entries.count, len(self.subscribers))
 
-    def add(self, record: Record, form: Hashable, file: Callable[[], list[list[Entry]]]) -> None:
-        """Add a subscription; ``file`` gives the entries of each conjunction of its query, asked if it is new."""
-        query = self._queries.get(form)
-        if query is None:
-            conjunctions = file()
-            query = self._queries[form] = len(self._queries)
-            marked = -query - 1 if len(conjunctions) > 1 else query
-            for entry in (entry for entries in conjunctions for entry in entries):
-                self._entries.add(entry, marked)
+    def find(self, key: Hashable) -> int:
+        """The number of the query that was filed under a key, or -1."""
+        return self._queries.get(key, -1)
+
+    def file(self, key: Hashable, conjunctions: list[list[Entry]]) -> int:
+        """File a query by the entries of its conjunctions; returns its number."""
+        query = self._queries[key] = len(self._queries)
+        marked = -query - 1 if len(conjunctions) > 1 else query
+        for entry in (entry for entries in conjunctions for entry in entries):
+            self._entries.add(entry, marked)
+        return query
+
+    def add(self, record: Record, query: int) -> None:
+        """Add a subscription that asks for the query of that number."""
         self.subscribers.add(record, query)
 
-    def view(self) -> RecentView:
-        asked = self.subscribers.asked()
-        return RecentView((self._entries.entries(),), len(self._queries), asked, self.subscribers.records)
+    def counts(self) -> Counts:
+        return Counts(self._entries.count, len(self._queries), len(self.subscribers))
+
+    def view(self, counts: Counts) -> RecentView:
+        """What was there when that was counted; who was buried since is told from others by the moment."""
+        table = self._entries.entries(counts.entries)
+        asked = self.subscribers.asked(counts.subscriptions)
+        return RecentView((table,), counts.queries, asked, self.subscribers.records)
 
     @property
     def size_bytes(self) -> int:

@@ -38,6 +38,11 @@ class State:
     moment: int
 
     @property
+    def has_places(self) -> bool:
+        """Whether boxes are compared, and cells are asked for."""
+        return len(self.terms.cells) > 0 and any(len(table.runs) for part in self.segments for table in part.tables)
+
+    @property
     def parts(self) -> list[Segment | RecentView]:
         parts: list[Segment | RecentView] = [*self.segments, self.recent]
         return [part for part in parts if len(part)]
@@ -76,15 +81,12 @@ class Scratch:
         self._query_bits: npt.NDArray[np.uint32] = np.zeros(1, dtype=np.uint32)
         self.out: IdArray = np.empty(_FIRST_ROOM, dtype=np.int32)
 
-    def bits(self) -> npt.NDArray[np.uint32]:
-        """One for each term, all 0."""
-        self._bits = _zeros(self._bits, (len(self.terms) >> 5) + 1)
-        return self._bits
-
-    def query_bits(self, queries: int) -> npt.NDArray[np.uint32]:
-        """One for each query, all 0, and some more."""
-        self._query_bits = _zeros(self._query_bits, (queries >> 5) + 2)
-        return self._query_bits
+    def marks(self, queries: int, with_masks: bool) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
+        """A bit, or a mask, for each term and for each query, all 0, and some more."""
+        shift = 0 if with_masks else 5
+        self._bits = _zeros(self._bits, (len(self.terms) >> shift) + 1)
+        self._query_bits = _zeros(self._query_bits, (queries >> shift) + 2)
+        return self._bits, self._query_bits
 
 
 def _zeros(bits: npt.NDArray[np.uint32], count: int) -> npt.NDArray[np.uint32]:
@@ -108,13 +110,11 @@ def blocks(
 ) -> Iterator[Block]:
     """The matched queries of a batch, part by part, in blocks that fit into the scratch."""
     row_ends = np.empty(len(batch.terms), dtype=np.int64)
-    bits = scratch.bits()
     for part in state.parts:
-        query_bits = scratch.query_bits(part.query_count)
         for table in (table for table in part.tables if len(table)):
             row = 0
             while row < len(batch.terms):
-                marks = bits, query_bits, scratch.out, row_ends, counters
+                marks = *scratch.marks(part.query_count, len(table.runs) > 0), scratch.out, row_ends, counters
                 stop = _matched(state, batch, table, row, marks, own)
                 if stop > row:
                     yield Block(part, row, stop, row_ends, scratch.out[: row_ends[stop - 1]])

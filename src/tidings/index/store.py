@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 import numpy as np
 import numpy.typing as npt
@@ -20,12 +21,13 @@ import pyarrow as pa
 
 from tidings.index.dictionary import Dictionary
 from tidings.index.entries import Entries
-from tidings.index.files import JSON, open_arrays, write_arrays
+from tidings.index.files import JSON, ArrayFile, open_arrays, write_arrays
 from tidings.index.predicates import Predicates
 from tidings.index.segment import Segment
 from tidings.index.strings import StringTable
 from tidings.index.subscribers import Subscribers
 from tidings.model import DataError
+from tidings.terms import Analyser
 from tidings.terms.vocabulary import IntArray
 
 MANIFEST = "manifest.json"
@@ -82,6 +84,33 @@ def unsaved(filed: Filed, saved: Saved) -> Unsaved:
     )
 
 
+def described(analyser: Analyser) -> str:
+    """The same text in every process, which ``repr`` of a set is not."""
+    return repr((analyser.language, analyser.stemming, sorted(analyser.stop_words or ())))
+
+
+def open_verified(path: Path) -> ArrayFile:
+    """Map a file and read it once: kernels trust what they find in it. Some 0.3 s a gigabyte."""
+    file = open_arrays(path)
+    file.verify()
+    return file
+
+
+def replace_json(path: Path, value: JSON) -> None:
+    """Let a file hold this, on disk, at once or not at all."""
+    temporary = path.with_name(f"{path.name}.tmp")
+    with temporary.open("w") as file:
+        json.dump(value, file)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
 @dataclass(frozen=True, slots=True)
 class Store:
     """The folder ``path``, made when first written to. ``language`` names the analyser: another reads other words."""
@@ -102,38 +131,49 @@ class Store:
             raise DataError(f"{manifest}: of another format or for another analyser")
         if not isinstance(found.get("version"), int) or not isinstance(found.get("segments"), list):
             raise DataError(f"{manifest}: it has no version or names no segments")
+        return *self.load(found["segments"]), int(found["version"])
+
+    def load(self, names: Sequence[str], open_file: Callable[[Path], ArrayFile] = open_verified) -> tuple[Filed, Saved]:
+        """What the segments of these names hold, in the order in which they were written."""
         terms, predicates = Dictionary(), Predicates()
         segments: list[Segment] = []
-        for name in found["segments"]:
-            file = open_arrays(self.path / name)
-            file.verify()  # kernels trust what they read; some 0.3 s a gigabyte
+        for name in names:
+            file = open_file(self.path / name)
             try:
                 _load(file.arrays, file.meta, terms, predicates, segments)
             except (KeyError, TypeError, ValueError, IndexError) as error:
                 raise DataError(f"{file.path}: not a segment of tidings: {error!r}") from None
-        saved = Saved(tuple(found["segments"]), len(terms), len(predicates))
-        return Filed(terms, predicates, tuple(segments)), saved, int(found["version"])
+        return Filed(terms, predicates, tuple(segments)), Saved(tuple(names), len(terms), len(predicates))
 
     def write(self, what: Unsaved, saved: Saved, version: int) -> Saved:
         """Write what is not saved, and let the index be at ``version``. After a DataError it is as before, or done."""
+        after = self.add(what, saved)
         try:
-            return self._write(what, saved, version)
+            self._write_manifest(version, after.names)
         except OSError as error:
-            raise DataError(
-                f"cannot write the index to {str(self.path)!r}: {error.strerror or error}; make room"
-            ) from error
-
-    def _write(self, what: Unsaved, saved: Saved, version: int) -> Saved:
-        self.path.mkdir(parents=True, exist_ok=True)
-        taken = [int(file.name[len(_SEGMENT) :].split(".")[0]) for file in self.path.glob(f"{_SEGMENT}*.tidings")]
-        first = max(taken, default=0) + 1
-        names = [f"{_SEGMENT}{first + i:06}.tidings" for i in range(len(what.segments))]
-        for i, (name, segment) in enumerate(zip(names, what.segments, strict=True)):
-            dead = what.dead if i == len(names) - 1 else ()
-            self._write_segment(name, segment, what.new if i == 0 else {}, dead, what.terms)
-        after = Saved((*saved.names, *names), what.terms, what.predicates)
-        self._write_manifest(version, after.names)
+            raise self._full(error) from error
         return after
+
+    def add(self, what: Unsaved, saved: Saved) -> Saved:
+        """Write what is not saved to files that no manifest names yet; no two ever have the same name."""
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            names = [f"{_SEGMENT}{uuid4().hex}.tidings" for _ in what.segments]
+            for i, (name, segment) in enumerate(zip(names, what.segments, strict=True)):
+                dead = what.dead if i == len(names) - 1 else ()
+                self._write_segment(name, segment, what.new if i == 0 else {}, dead, what.terms)
+        except OSError as error:
+            raise self._full(error) from error
+        return Saved((*saved.names, *names), what.terms, what.predicates)
+
+    def keep(self, names: Collection[str]) -> None:
+        """Remove all segments but these."""
+        for left in self.path.glob(f"{_SEGMENT}*"):
+            if left.name not in names:
+                left.unlink(missing_ok=True)
+
+    def _full(self, error: OSError) -> DataError:
+        return DataError(f"cannot write the index to {str(self.path)!r}: {error.strerror or error}; make room")
 
     def clear(self) -> None:
         """Remove the manifest, so that the index is built again."""
@@ -160,21 +200,14 @@ class Store:
 
     def _write_manifest(self, version: int, names: Sequence[str]) -> None:
         """Let these segments be the index, and remove all others."""
-        manifest = {"format": FORMAT, "language": self.language, "version": version, "segments": list(names)}
-        temporary = self.path / f"{MANIFEST}.tmp"
-        with temporary.open("w") as file:
-            json.dump(manifest, file)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(self.path / MANIFEST)
-        folder = os.open(self.path, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-        for left in self.path.glob(f"{_SEGMENT}*"):
-            if left.name not in names:
-                left.unlink(missing_ok=True)
+        manifest: dict[str, JSON] = {
+            "format": FORMAT,
+            "language": self.language,
+            "version": version,
+            "segments": list(names),
+        }
+        replace_json(self.path / MANIFEST, manifest)
+        self.keep(names)
 
 
 def _text_arrays(name: str, column: pa.LargeStringArray) -> Arrays:

@@ -129,7 +129,9 @@ class StringTable:
 
 def some_texts(offsets: IntArray, data: memoryview, numbers: npt.NDArray[np.integer[Any]]) -> list[str]:
     """The texts of these numbers."""
-    begins, ends = offsets[numbers].tolist(), offsets[numbers + 1].tolist()
+    bounds = np.empty((2, len(numbers)), dtype=np.int64)
+    _bounds(offsets, numbers, bounds)
+    begins, ends = bounds.tolist()
     return [str(data[begin:end], "utf-8") for begin, end in zip(begins, ends, strict=True)]
 
 
@@ -156,6 +158,13 @@ def _bytes(column: pa.LargeStringArray) -> tuple[ByteArray, IntArray]:
     if not len(column):
         return data, np.zeros(1, dtype=np.int64)
     return data, np.frombuffer(offset_buffer, dtype=np.int64)[column.offset : column.offset + len(column) + 1]
+
+
+@numba.njit(cache=True)  # numpy lets other threads in where there are more than 500
+def _bounds(offsets, numbers, bounds):
+    """Where the texts of these numbers begin and end: fills ``bounds`` int64[2, numbers]."""
+    for i in range(len(numbers)):
+        bounds[0, i], bounds[1, i] = offsets[numbers[i]], offsets[numbers[i] + 1]
 
 
 @numba.njit(cache=True, nogil=True)

@@ -48,6 +48,7 @@ class Record(NamedTuple):
 
 
 TEXT = pa.large_string()
+_FIRST_ROOM = 64
 NO_NUMBERS: IdArray = read_only(np.zeros(0, dtype=np.int32))
 NO_KEYS: IntArray = read_only(np.zeros(0, dtype=np.int64))
 
@@ -170,13 +171,18 @@ def _compact(column: pa.ChunkedArray) -> pa.LargeStringArray:
 
 
 class ChainedSubscribers:
-    """Subscriptions that are added one at a time; one thread writes. :meth:`asked`: what a reader sees from now on."""
+    """Subscriptions that are added one at a time; one thread writes. :meth:`asked`: what a reader may see of them.
+
+    A reader may come at any time and take the first so many. It takes the arrays in the order in which Asked has them:
+    what begins a chain before what continues it, so that no chain leads out of the arrays that it holds.
+    """
 
     def __init__(self) -> None:
         self._starts, self._link = Growing(np.int32, filler=-1), Growing(np.int32, filler=-1)
         self._died = Growing(np.int32)
         self._since, self._until = Growing(np.int64, filler=FOREVER_BEFORE), Growing(np.int64, filler=FOREVER_AFTER)
         self._limited = False
+        self._room = 0
         self._barrier = threading.Lock()
         self._numbers: dict[str, int] = {}
         self._queries: list[int] = []
@@ -187,31 +193,46 @@ class ChainedSubscribers:
 
     def add(self, record: Record, query: int) -> None:
         number = len(self.records)
-        self._starts.reach(query + 1)
-        if self._link.is_full:  # readers of the short arrays must not find what lies beyond them
-            self._starts.renew()
-        self._link.append(self._starts.array[query])
-        self._died.append(0)
-        self._limited |= record.since != FOREVER_BEFORE or record.until != FOREVER_AFTER
-        if self._limited:  # before, nobody needs them
-            self._since.reach(number + 1)
-            self._until.reach(number + 1)
-            self._since.array[number], self._until.array[number] = record.since, record.until
+        if number == self._room:
+            self._make_room()
+        if query >= len(self._starts.array):
+            self._starts.reach(query + 1)
+        if self._limited or record.since != FOREVER_BEFORE or record.until != FOREVER_AFTER:
+            self._limit(number, record)
+        starts = self._starts.array
+        self._link.array[number] = starts[query]
         self._queries.append(query)
         self.records.append(record)
         self._numbers[record.id] = number
-        with self._barrier:  # as with entries: what is found in a chain is there
+        with self._barrier:  # whoever finds it in its chain must find all of it: no store passes a lock
             pass
-        self._starts.array[query] = number
+        starts[query] = number
 
-    def asked(self) -> Asked:
+    def _make_room(self) -> None:
+        self._room = 2 * self._room or _FIRST_ROOM
+        for column in (self._link, self._died, *((self._since, self._until) if self._limited else ())):
+            column.reach(self._room)
+        self._starts.renew()  # after the link: who has the short one must not find what lies beyond it
+
+    def _limit(self, number: int, record: Record) -> None:
+        """Keep the instants of a subscription; until the first that has any, there is no room for them."""
+        self._since.reach(self._room)
+        self._until.reach(self._room)
+        self._since.array[number], self._until.array[number] = record.since, record.until
+        self._limited = True
+
+    def asked(self, count: int) -> Asked:
+        """The first so many; where one of them has a limit, with limits."""
+        starts, link = self._starts.view, self._link.view
         since, until = (self._since.view, self._until.view) if self._limited else (NO_KEYS, NO_KEYS)
-        return Asked(self._starts.view, self._link.view, len(self), self._died.view, since, until)
+        return Asked(starts, link, count, self._died.view, since, until)
 
     @property
     def size_bytes(self) -> int:
-        parts = (self._starts, self._link, self._died, self._since, self._until)
-        return sum(int(part.filled.nbytes) for part in parts)
+        """Of the arrays that matching reads, as far as they are filled."""
+        each = self._link.array.itemsize + self._died.array.itemsize
+        limits = self._since.array.itemsize + self._until.array.itemsize if self._limited else 0
+        return int(self._starts.array.nbytes) + len(self) * (each + limits)
 
     def find(self, name: str) -> int:
         """The number of the living subscription of that id, or -1."""
@@ -225,7 +246,7 @@ class ChainedSubscribers:
 
     def living(self) -> tuple[pa.Table, IntArray]:
         """The living with all COLUMNS, and the query that each asks for."""
-        alive = np.flatnonzero(self._died.filled == 0)
+        alive = np.flatnonzero(self._died.array[: len(self)] == 0)
         return table_of([self.records[number] for number in alive.tolist()]), np.array(self._queries, np.int64)[alive]
 
 
@@ -233,6 +254,25 @@ def table_of(records: list[Record]) -> pa.Table:
     columns = list(zip(*records, strict=True)) or [()] * len(COLUMNS)
     kinds = [TEXT] * 4 + [pa.int64()] * 3
     return pa.table([pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)], names=COLUMNS)
+
+
+def latest(table: pa.Table) -> pa.Table:
+    """A table with all COLUMNS, where the later of two equal ids counts.
+
+    >>> latest(pa.table({"id": ["s", "t", "s"], "query": ["fire", "rain", "smoke"]}))["query"].to_pylist()
+    ['rain', 'smoke']
+    """
+    table = with_all_columns(table)
+    last = pa.table({"id": table["id"], "row": np.arange(table.num_rows)}).group_by("id").aggregate([("row", "max")])
+    return table.take(last["row_max"].sort()) if last.num_rows < table.num_rows else table
+
+
+def keyed(table: pa.Table) -> pa.Table:
+    """Subscriptions as the index takes them: instants as keys, those that are absent far away."""
+    for name, absent in (("since", FOREVER_BEFORE), ("until", FOREVER_AFTER)):
+        at = table.column_names.index(name)
+        table = table.set_column(at, name, pc.fill_null(table[name].cast(pa.int64()), absent))
+    return table
 
 
 def with_all_columns(table: pa.Table) -> pa.Table:

@@ -45,7 +45,7 @@ def checked_terms(
 ) -> tuple[datetime | None, datetime | None]:
     """Check all of a subscription but its query; the instants come back in UTC."""
     for what, text in (("id", name), ("subscriber", subscriber), ("tag", tag)):
-        if not isinstance(text, str) or half_pair(text) is not None:
+        if not isinstance(text, str) or not (text.isascii() or half_pair(text) is None):
             raise _error(name, f"its {what} is text that can be written as UTF-8, got {text!r}")
     if not name:
         raise SubscriptionError("a subscription needs an id that is not empty")

@@ -98,6 +98,10 @@ class Registry:
         """Remove these subscriptions in one commit. An id that is not live is written down too, and changes nothing."""
         return self._write("remove", check_ids(ids))
 
+    def reject(self, rejected: Iterable[Rejected]) -> Receipt:
+        """Keep what was no change at all, with its reason, beside the rows that ``add`` and ``remove`` refused."""
+        return self._write("add", Checked(schemas.SUBSCRIPTION.empty_table(), tuple(rejected)))
+
     def expire(self, now: datetime) -> Receipt:
         """Remove, in one commit, the subscriptions that have ended: those whose ``until`` is ``now`` or earlier."""
         instant = pa.scalar(utc(now), schemas.INSTANT)

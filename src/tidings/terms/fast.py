@@ -7,6 +7,8 @@ speed (``tidings bench analysis``).
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -33,14 +35,21 @@ class ChunkTable:
         self.starts = np.zeros(room + 1, dtype=np.int64)
         self.arena = np.empty(12 * room, dtype=np.uint8)
 
-    def entries(self, data: ByteArray, begins: IntArray, lengths: IdArray, hashes: npt.NDArray[np.uint64]) -> IdArray:
+    def entries(
+        self,
+        data: ByteArray,
+        begins: IntArray,
+        lengths: IdArray,
+        hashes: npt.NDArray[np.uint64],
+        learn: Callable[..., tuple[int, int]] = kernels.learn,
+    ) -> IdArray:
         """The entry number of each chunk; those never seen before are added."""
         self._make_room(len(hashes), int(lengths.sum()))
         entries = np.empty(len(hashes), dtype=np.int32)
         scratch = np.empty(len(hashes), dtype=np.int64)
-        known, self.count = self.count, kernels.look_up(hashes, self.slots, entries, self.count, scratch)
-        kernels.remember(data, begins, lengths, scratch[: self.count - known], known, self.starts, self.arena)
-        found = kernels.compare(data, begins, lengths, entries, self.starts, self.arena, scratch)
+        self.count, found = learn(
+            data, begins, lengths, hashes, self.slots, entries, self.count, self.starts, self.arena, scratch
+        )
         if found:  # chunks that share their hash with another: each is an entry of its own that is never found again
             strangers = scratch[:found]
             self._make_room(found, int(lengths[strangers].sum()))
@@ -114,23 +123,37 @@ class FastAnalyser:
         >>> FastAnalyser().analyse_one("Fire, fire!").tolist()
         [0]
         """
-        if not self._grow:
-            return self.analyse(pa.array([text], pa.large_string())).ids
-        data = text.encode()
+        if self._grow:
+            data = text.encode()
+            for _ in range(2):  # a text with chunks never seen before is read again when they are known
+                found = self._words_of_one(data)
+                if found >= 0:
+                    return self._ids[:found]
+                self._learn(data)
+        return self.analyse(pa.array([text], pa.large_string())).ids
+
+    def _words_of_one(self, data: bytes) -> int:
         table = self._table
         room = len(data) // 2 + 2
         if room > len(self._hashes) or len(self.vocabulary) > len(self._stamps):
             self._make_scratch(room)
         self._mark += 1
         bounds = np.array([0, len(data)])
-        found = kernels.words_of_one(
+        found: int = kernels.words_of_one(
             data, bounds, self._classes, self._hashes, self._begins, self._lengths, self._offsets, table.slots,
             table.starts, table.arena, self._first_word.array, self._word_ids.array, self._stamps, self._mark,
             self._ids,
         )  # fmt: skip
-        if found >= 0:
-            return self._ids[:found]
-        return self.analyse(pa.array([text], pa.large_string())).ids
+        return found
+
+    def _learn(self, data: bytes) -> None:
+        """Remember the chunks of the text that was just cut, without letting other threads in."""
+        chunks = slice(int(self._offsets[1]))
+        if self._table.count > self._max_chunks:
+            self._forget()
+        cut = self._begins[chunks], self._lengths[chunks], self._hashes[chunks]
+        self._table.entries(np.frombuffer(data, dtype=np.uint8), *cut, kernels.learn_briefly)
+        self._resolve()
 
     def _make_scratch(self, room: int) -> None:
         """Stamps for all words and more, and room for that many chunks of one text."""

@@ -40,11 +40,6 @@ class Growing:
         """The elements that are there."""
         return self.array[: self.count]
 
-    @property
-    def is_full(self) -> bool:
-        """Whether the next element needs a longer copy."""
-        return self.count == len(self.array)
-
     def renew(self) -> None:
         """Go on in a copy: who reads the old one sees no further change."""
         self.array = self.array.copy()
@@ -52,9 +47,12 @@ class Growing:
 
     def append(self, value: float | Sequence[float]) -> int:
         """Add one element at the end; returns its number."""
-        self.reach(self.count + 1)
-        self.array[self.count - 1] = value
-        return self.count - 1
+        number = self.count
+        if number == len(self.array):
+            self.reach(number + 1)
+        self.array[number] = value
+        self.count = number + 1
+        return number
 
     def extend(self, values: npt.NDArray[Any] | Sequence[float]) -> None:
         start = self.count
@@ -66,6 +64,6 @@ class Growing:
         if count > len(self.array):
             room = max(count, 2 * len(self.array))
             longer = np.full((room, *self.array.shape[1:]), self._filler, dtype=self.array.dtype)
-            longer[: self.count] = self.array[: self.count]
+            longer[: len(self.array)] = self.array  # whoever knows that there is room may write beyond the count
             self.array, self.view = longer, read_only(longer)
         self.count = max(count, self.count)

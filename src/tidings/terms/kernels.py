@@ -199,6 +199,23 @@ def compare(data, begins, lengths, entries, starts, arena, strangers):
 
 
 @numba.njit(cache=True, nogil=True)
+def learn(data, begins, lengths, hashes, slots, entries, count, starts, arena, scratch):
+    """Fill ``entries`` with the entry of each chunk, where one never seen becomes a new one, after ``count``.
+
+    ``scratch`` int64[chunks] ends with the strangers of :func:`compare`. Returns how many entries exist after, and how
+    many strangers there are.
+    """
+    known, count = count, look_up(hashes, slots, entries, count, scratch)
+    remember(data, begins, lengths, scratch[: count - known], known, starts, arena)
+    return count, compare(data, begins, lengths, entries, starts, arena, scratch)
+
+
+@numba.njit(cache=True)  # for one text, some microseconds: not worth letting other threads in
+def learn_briefly(*arguments):
+    return learn(*arguments)
+
+
+@numba.njit(cache=True, nogil=True)
 def fill_slots(slots, starts, arena, count):
     """File entries 0 … count - 1 in a table that is empty (all 0)."""
     mask = np.uint64(len(slots) - 1)
