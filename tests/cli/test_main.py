@@ -17,6 +17,7 @@ COMMANDS = [
     ["subscribe"],
     ["unsubscribe"],
     ["explain"],
+    ["doctor"],
     ["bench", "analysis"],
     ["bench", "matching"],
     ["bench", "growth"],

@@ -1,43 +1,27 @@
-"""What the pipeline on Spark will stand on: the analysers travel to Python workers and give the same words there."""
+"""What matching on Spark stands on: the analysers travel to Python workers and give the same words there."""
 
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
 
 import pyarrow as pa
 import pytest
+from pyspark.sql import SparkSession
 
 from tidings.terms import Analyser
 from tidings.workloads import Posts
 
 
 @pytest.mark.spark
-def test_the_fast_analyser_gives_the_same_words_in_spark_workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    from pyspark.sql import SparkSession  # noqa: PLC0415  # only where it runs
-
-    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
-    monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
-    monkeypatch.delenv("SPARK_HOME", raising=False)
+def test_the_fast_analyser_gives_the_same_words_in_spark_workers(spark: SparkSession) -> None:
     posts = Posts(seed=3).table(2000).select(["id", "text"])
-    session = (
-        SparkSession.builder.master("local[2]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.log.level", "ERROR")
-        .config("spark.sql.execution.arrow.pyspark.enabled", "true")
-        .config("spark.python.unix.domain.socket.enabled", "true")
-        .getOrCreate()
+    analysed = (
+        spark.createDataFrame(posts)
+        .repartition(2)
+        .mapInArrow(_words_of(Analyser()), "id string, words string, pid int")
     )
-    try:
-        analysed = (
-            session.createDataFrame(posts)
-            .repartition(2)
-            .mapInArrow(_words_of(Analyser()), "id string, words string, pid int")
-        )
-        rows = analysed.collect()
-    finally:
-        session.stop()
+    rows = analysed.collect()
     exact = Analyser()
     expected = {row["id"]: " ".join(exact.words(row["text"])) for row in posts.to_pylist()}
     assert {row["id"]: row["words"] for row in rows} == expected

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tidings.cli import java
+
 SCRIPT = Path(__file__).parents[2] / "tools" / "require_java.py"
 
 
@@ -104,5 +106,6 @@ def test_a_java_home_without_a_program_is_refused(tmp_path: Path) -> None:
     assert_refused(check(good, java_home=good), f"no program {good / 'bin' / 'java'}")
 
 
-def test_it_is_written_in_python_3_8() -> None:
-    ast.parse(SCRIPT.read_text(encoding="utf-8"), feature_version=(3, 8))
+@pytest.mark.parametrize("source", [SCRIPT, Path(java.__file__)])
+def test_it_is_written_in_python_3_8(source: Path) -> None:
+    ast.parse(source.read_text(encoding="utf-8"), feature_version=(3, 8))

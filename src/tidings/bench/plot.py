@@ -1,4 +1,4 @@
-"""How does a result become a picture? Panels side by side over one logarithmic axis; the only home of matplotlib."""
+"""How does a result become a picture? As panels, two in a row, over the same axis; the only home of matplotlib."""
 
 from __future__ import annotations
 
@@ -19,8 +19,11 @@ class Panel:
     up: Sequence[float]
 
 
-def save(path: Path, label: str, panels: Sequence[Panel]) -> None:
-    """Draw the panels to a .svg or .png file; ``label`` is what goes across. The same figures give the same file."""
+def save(path: Path, label: str, panels: Sequence[Panel], *, log: bool = True) -> None:
+    """Draw the panels to a .svg or .png file; ``label`` is what goes across, by its logarithm unless ``log`` is False.
+
+    The same figures give the same file.
+    """
     try:
         import matplotlib as mpl  # noqa: PLC0415
         from matplotlib.figure import Figure  # noqa: PLC0415
@@ -31,13 +34,15 @@ def save(path: Path, label: str, panels: Sequence[Panel]) -> None:
         raise DataError(f"a picture is a .svg or a .png file, got {str(path)!r}")
     settings: Any = {"svg.hashsalt": "tidings", "font.size": 11, "axes.spines.top": False, "axes.spines.right": False}
     with mpl.rc_context(settings):
-        figure = Figure(figsize=(9.6, 3.4), layout="constrained")
-        for axes, panel in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
+        rows = -(-len(panels) // 2)
+        figure = Figure(figsize=(9.6, 3.4 * rows), layout="constrained")
+        for axes, panel in zip(figure.subplots(rows, 2, squeeze=False).flat, panels, strict=False):
             axes.plot(panel.across, panel.up, marker="o", color=_COLOUR, linewidth=2)
-            axes.set_xscale("log")
-            axes.set_xticks(panel.across)
-            axes.minorticks_off()
-            axes.set_ylim(bottom=0, top=1.1 * max(panel.up))
+            if log:
+                axes.set_xscale("log")
+                axes.set_xticks(panel.across)
+                axes.minorticks_off()
+            axes.set_ylim(bottom=0, top=1.1 * max(panel.up) or 1)
             axes.set_title(panel.title, loc="left", fontsize=12)
             axes.set_xlabel(label)
             axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _short(value)))

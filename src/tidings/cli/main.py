@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from importlib.metadata import version
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from tidings.cli import bench, explain, match, subscribe
+from tidings.cli import bench, doctor, explain, match, run, subscribe
 from tidings.model import TidingsError
 
 app = typer.Typer(
@@ -26,6 +27,8 @@ app.command(epilog=match.EXAMPLE)(match.match)
 app.command(epilog=subscribe.SUBSCRIBE_EXAMPLE)(subscribe.subscribe)
 app.command(epilog=subscribe.UNSUBSCRIBE_EXAMPLE)(subscribe.unsubscribe)
 app.command(epilog=explain.EXAMPLE)(explain.explain)
+app.command(epilog=doctor.EXAMPLE)(doctor.doctor)
+app.command(epilog=run.EXAMPLE)(run.run)
 
 
 @app.callback(invoke_without_command=True)
@@ -41,15 +44,36 @@ def options(
         raise typer.Exit
 
 
-@app.command(epilog="Example: tidings demo --posts 500 --seed 7")
+@app.command(epilog="Example: tidings demo --seconds 20 --rate 5000 --seed 7")
 def demo(
+    seconds: Annotated[float, typer.Option(min=1, max=3600, help="How long the stream runs.")] = 40,
+    rate: Annotated[int, typer.Option(min=10, max=1_000_000, help="Posts per second.")] = 2000,
+    subscriptions: Annotated[int, typer.Option(min=1, max=5_000_000, help="How many queries wait for them.")] = 5000,
+    seed: Annotated[int, typer.Option(min=0, help="Another seed, other posts and queries.")] = 1,
+    plot: Annotated[Path | None, typer.Option(help="Where the picture goes: a .png or .svg file.")] = None,
+) -> None:
+    """See it work: a stream on Spark of made-up posts and places meets thousands of queries that come and go.
+
+    It needs no network and no data, ends by itself in about a minute (Ctrl-C: at once), and checks what it found.
+    """
+    from tidings.cli.checks import require_spark  # noqa: PLC0415  # each loads only when it is needed
+
+    require_spark()
+    from tidings.cli.demo import Wanted, play  # noqa: PLC0415
+
+    if not play(Console(highlight=False), Wanted(seconds, rate, subscriptions, seed, plot)):
+        raise typer.Exit(1)
+
+
+@app.command(epilog="Example: tidings tour --posts 500 --seed 7")
+def tour(
     posts: Annotated[int, typer.Option(min=1, max=100_000, help="How many posts to make up.")] = 400,
     seed: Annotated[int, typer.Option(min=0, help="Another seed, other posts.")] = 1,
 ) -> None:
-    """A short tour: queries are read, made-up posts are matched, and each match says why."""
-    from tidings.cli.demo import tour  # noqa: PLC0415  # numpy and pyarrow load only when they are needed
+    """A short tour of the language, without Spark: queries are read, posts are matched, and each match says why."""
+    from tidings.cli.tour import tour as show  # noqa: PLC0415  # numpy and pyarrow load only when they are needed
 
-    tour(Console(), posts, seed)
+    show(Console(), posts, seed)
 
 
 def main() -> None:

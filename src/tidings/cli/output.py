@@ -7,14 +7,17 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from tidings.bench.result import Result
+from tidings.cli.checks import Check
 
 REASONS = 5
 """So many reasons are told of rows that were rejected."""
@@ -53,6 +56,26 @@ def print_figures(result: Result, output_format: str) -> None:
         _print_csv(result)
     else:
         _print_tables(result)
+
+
+def print_checks(checks: list[Check], output_format: str) -> None:
+    """What was looked for on this machine, on stdout."""
+    rows = [asdict(check) for check in checks]
+    if output_format == "json":
+        typer.echo(json.dumps(rows, indent=2))
+    elif output_format == "csv":
+        writer = csv.DictWriter(sys.stdout, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    else:
+        colours = {"ok": "green", "warning": "yellow", "bad": "red"}
+        table = Table(box=None, pad_edge=False, header_style="dim")
+        for heading in ("", "looked for", "found", "what to do"):
+            table.add_column(heading, overflow="fold")
+        for check in checks:
+            state = f"[{colours[check.state]}]{check.state}[/]"
+            table.add_row(state, escape(check.name), escape(check.found), escape(check.advice))
+        Console().print(table)
 
 
 def _print_csv(result: Result) -> None:

@@ -1,0 +1,77 @@
+"""How do publications in a Spark DataFrame meet standing queries? DataFrame in, DataFrame out, batch and stream alike.
+
+Nothing here touches the JVM by hand, so all of it works over Spark Connect. What runs in Spark's Python workers is
+pickled by reference: tidings has to be importable there, as an installed package, by ``--archives`` or ``--py-files``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tidings.spark.changes import ApplyChanges
+    from tidings.spark.columns import Columns
+    from tidings.spark.delta import DeltaSink
+    from tidings.spark.generator import register
+    from tidings.spark.kafka import changes_from_kafka, posts_from_kafka
+    from tidings.spark.matching import match
+    from tidings.spark.pipeline import Pipeline, Running
+    from tidings.spark.progress import Progress
+    from tidings.spark.releases import Plan, Release, Releases
+    from tidings.spark.sinks import CallableSink, ConsoleSink, KafkaSink, MemorySink, ParquetSink, Sink
+    from tidings.spark.sources import posts_from_files
+
+__all__ = [
+    "ApplyChanges",
+    "CallableSink",
+    "Columns",
+    "ConsoleSink",
+    "DeltaSink",
+    "KafkaSink",
+    "MemorySink",
+    "ParquetSink",
+    "Pipeline",
+    "Plan",
+    "Progress",
+    "Release",
+    "Releases",
+    "Running",
+    "Sink",
+    "changes_from_kafka",
+    "match",
+    "posts_from_files",
+    "posts_from_kafka",
+    "register",
+]
+
+_HOMES = {
+    "ApplyChanges": "changes",
+    "CallableSink": "sinks",
+    "Columns": "columns",
+    "ConsoleSink": "sinks",
+    "DeltaSink": "delta",
+    "KafkaSink": "sinks",
+    "MemorySink": "sinks",
+    "ParquetSink": "sinks",
+    "Pipeline": "pipeline",
+    "Plan": "releases",
+    "Progress": "progress",
+    "Release": "releases",
+    "Releases": "releases",
+    "Running": "pipeline",
+    "Sink": "sinks",
+    "changes_from_kafka": "kafka",
+    "match": "matching",
+    "posts_from_files": "sources",
+    "posts_from_kafka": "kafka",
+    "register": "generator",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Each name is loaded when it is first asked for: workers need few of them."""
+    if name in _HOMES:
+        from importlib import import_module  # noqa: PLC0415
+
+        return getattr(import_module(f"tidings.spark.{_HOMES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,61 @@
+"""Which columns of a DataFrame are the fields of a publication, and which of the others have to be read?"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, fields
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812  # as everybody calls it
+
+from tidings.model import DataError
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The names that the fields of a publication have; a column of another name is an attribute.
+
+    A field whose column is not there is absent; only ``id`` has to be.
+
+    >>> Columns(id="tweet_id", text="body").named(["tweet_id", "body", "likes"])
+    {'id': 'tweet_id', 'text': 'body', 'likes': 'likes'}
+    """
+
+    id: str = "id"
+    text: str = "text"
+    ts: str = "ts"
+    lat: str = "lat"
+    lon: str = "lon"
+    topic: str = "topic"
+
+    def __post_init__(self) -> None:
+        names = [getattr(self, field.name) for field in fields(self)]
+        if any(not isinstance(name, str) or not name for name in names) or len(set(names)) < len(names):
+            raise DataError(f"each field has a column of its own, got {self}; name six different columns")
+
+    def named(self, columns: Collection[str]) -> dict[str, str]:
+        """Name in a publication → name in the DataFrame, fields first."""
+        own = {field.name: getattr(self, field.name) for field in fields(self)}
+        if self.id not in columns:
+            raise DataError(
+                f"publications have a column {self.id!r}, got {', '.join(columns) or 'none'}; say which one is the id, "
+                f"as in Columns(id={next(iter(columns), 'name')!r})"
+            )
+        found = {field: name for field, name in own.items() if name in columns}
+        for name in columns:
+            if name in own and name not in own.values():
+                raise DataError(f"the column {name!r} would be read as the field of that name; rename or drop it")
+        return found | {name: name for name in columns if name not in own.values()}
+
+    def selected(self, publications: DataFrame, asked: Collection[str]) -> DataFrame:
+        """The fields, and the attributes that somebody asks about: whatever else there is stays where it is."""
+        named = self.named(publications.columns)
+        names = [*(field.name for field in fields(self)), *sorted(asked)]
+        return publications.select(
+            [F.col(_quoted(named[name])).alias(name) for name in dict.fromkeys(names) if name in named]
+        )
+
+
+def _quoted(name: str) -> str:
+    """A name that may have dots and backticks in it."""
+    return f"`{name.replace('`', '``')}`"

@@ -1,0 +1,194 @@
+"""What does a ``pipeline.toml`` say? Where publications come from, who asks, and where matches go.
+
+::
+
+    registry = "alerts"            # a folder, see tidings subscribe; paths begin at the folder of this file
+    checkpoint = "state"
+
+    [source]
+    format = "files"               # path, files_per_batch, schema
+    path = "posts"                 # or "kafka": servers, topic, schema, records_per_batch
+                                   # or any other format that Spark streams; the rest are its options
+    [sink]
+    format = "parquet"             # path; "delta": path; "kafka": servers, topic; "console": shown
+    path = "matches"
+
+    [trigger]                      # may be left out
+    every_s = 1.0                  # or available_now = true
+
+    [index]                        # may be left out: layout, matchers, replicated_bytes
+
+    [columns]                      # may be left out: id, text, ts, lat, lon, topic
+    id = "tweet_id"
+
+    [spark]                        # may be left out: any setting of Spark
+    "spark.master" = "local[4]"
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pyspark.sql import DataFrame, SparkSession
+
+from tidings.model import DataError
+from tidings.spark.columns import Columns
+from tidings.spark.delta import DeltaSink
+from tidings.spark.pipeline import Pipeline
+from tidings.spark.releases import Plan
+from tidings.spark.sinks import ConsoleSink, KafkaSink, ParquetSink, Sink
+
+_T = TypeVar("_T")
+
+SETTINGS = {
+    "spark.python.unix.domain.socket.enabled": "true",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+}
+"""What a session of ours has unless the file says otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trigger:
+    """When a batch begins: every so many seconds, or only for what there is now."""
+
+    every_s: float = 0.0
+    available_now: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """A pipeline as a file describes it."""
+
+    registry: Path
+    checkpoint: Path
+    source: Mapping[str, Any]
+    sink: Sink
+    trigger: Trigger = field(default_factory=Trigger)
+    plan: Plan = field(default_factory=Plan)
+    columns: Columns = field(default_factory=Columns)
+    spark: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, file: Path) -> Config:
+        """The pipeline of a file; whatever is wrong with it is told."""
+        try:
+            found = tomllib.loads(file.read_text())
+        except (OSError, ValueError) as error:
+            raise DataError(f"cannot read {str(file)!r}: {error}") from None
+        reader = _Reader(file)
+        known = {"registry", "checkpoint", "source", "sink", "trigger", "index", "columns", "spark"}
+        reader.check("the file", found, known, {"registry", "checkpoint", "source", "sink"})
+        for name in known - {"registry", "checkpoint"}:
+            if not isinstance(found.get(name, {}), dict):
+                raise reader.error(f"{name} is a section: [{name}]")
+        source = reader.source(found["source"])
+        return cls(
+            reader.path("registry", found["registry"]),
+            reader.path("checkpoint", found["checkpoint"]),
+            source,
+            reader.sink(found["sink"]),
+            reader.value("trigger", Trigger, found.get("trigger", {})),
+            reader.value("index", Plan, found.get("index", {})),
+            reader.value("columns", Columns, found.get("columns", {})),
+            {name: str(value) for name, value in found.get("spark", {}).items()},
+        )
+
+    def session(self) -> SparkSession:
+        """A session with the settings of the file."""
+        from tidings.spark.jars import connector_jars  # noqa: PLC0415
+
+        settings = SETTINGS | {"spark.sql.shuffle.partitions": "8"} | self.spark
+        is_kafka = isinstance(self.sink, KafkaSink) or self.source["format"] == "kafka"
+        if is_kafka and not {"spark.jars", "spark.jars.packages"} & settings.keys() and (jars := connector_jars()):
+            settings |= {"spark.jars": ",".join(str(jar) for jar in jars)}
+        builder = SparkSession.builder.appName("tidings")
+        for name, value in settings.items():
+            builder = builder.config(name, value)
+        return builder.getOrCreate()
+
+    def pipeline(self, spark: SparkSession) -> Pipeline:
+        return Pipeline(
+            self._publications(spark), self.registry, self.sink, self.checkpoint, columns=self.columns, plan=self.plan
+        )
+
+    def _publications(self, spark: SparkSession) -> DataFrame:
+        options = {name: value for name, value in self.source.items() if name != "format"}
+        match self.source["format"]:
+            case "files":
+                from tidings.spark.sources import posts_from_files  # noqa: PLC0415
+
+                return posts_from_files(spark, options.pop("path"), **options)
+            case "kafka":
+                from tidings.spark.kafka import posts_from_kafka  # noqa: PLC0415
+
+                return posts_from_kafka(spark, options.pop("servers"), options.pop("topic"), **options)
+            case other:
+                schema = options.pop("schema", None)
+                reader = spark.readStream.format(other).options(**options)
+                return (reader.schema(schema) if schema else reader).load()
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads sections, and says where something is wrong."""
+
+    file: Path
+
+    def error(self, problem: str) -> DataError:
+        return DataError(f"{self.file}: {problem}")
+
+    def check(self, where: str, found: Mapping[str, Any], known: set[str], needed: set[str] = frozenset()) -> None:  # type: ignore[assignment]
+        for name in found.keys() - known:
+            raise self.error(f"{where} has {name!r}, which is none of {', '.join(sorted(known))}")
+        for name in sorted(needed - found.keys()):
+            raise self.error(f"{where} lacks {name!r}")
+
+    def path(self, name: str, found: object) -> Path:
+        if not isinstance(found, str) or not found:
+            raise self.error(f"{name} is the name of a folder, got {found!r}")
+        return self.file.parent / found
+
+    def value(self, where: str, kind: Callable[..., _T], found: Mapping[str, Any]) -> _T:
+        """A value of a frozen class, whose fields are the keys."""
+        names = {name: type(value) for name, value in _fields(kind())}
+        self.check(f"[{where}]", found, set(names))
+        for name, value in found.items():
+            wanted = names[name]
+            if type(value) is not wanted and not (wanted is float and type(value) is int):
+                raise self.error(f"[{where}] {name} is expected to be a {wanted.__name__}, got {value!r}")
+        return kind(**found)
+
+    def source(self, found: Mapping[str, Any]) -> dict[str, Any]:
+        self.check("[source]", found, set(found), {"format"})
+        known = {
+            "files": ({"path", "files_per_batch", "schema"}, {"path"}),
+            "kafka": ({"servers", "topic", "schema", "records_per_batch"}, {"servers", "topic"}),
+        }
+        if found["format"] in known:
+            names, needed = known[found["format"]]
+            self.check(f"[source] of format {found['format']!r}", found, names | {"format"}, needed)
+        return {name: self.path(name, value) if name == "path" else value for name, value in found.items()}
+
+    def sink(self, found: Mapping[str, Any]) -> Sink:
+        kinds: dict[str, tuple[Callable[..., Sink], set[str], set[str]]] = {
+            "parquet": (ParquetSink, {"path"}, {"path"}),
+            "delta": (DeltaSink, {"path"}, {"path"}),
+            "kafka": (KafkaSink, {"servers", "topic"}, {"servers", "topic"}),
+            "console": (ConsoleSink, {"shown"}, set()),
+        }
+        if found.get("format") not in kinds:
+            raise self.error(f"[sink] format is one of {', '.join(kinds)}, got {found.get('format')!r}")
+        kind, known, needed = kinds[found["format"]]
+        self.check(f"[sink] of format {found['format']!r}", found, known | {"format"}, needed)
+        options = {name: value for name, value in found.items() if name != "format"}
+        return kind(**{name: self.path(name, value) if name == "path" else value for name, value in options.items()})
+
+
+def _fields(value: object) -> list[tuple[str, object]]:
+    return [(name, getattr(value, name)) for name in value.__dataclass_fields__]  # type: ignore[attr-defined]

@@ -1,0 +1,149 @@
+"""Which version of the registry does a batch see, and how did it go? A journal beside the checkpoint remembers.
+
+Before a batch runs, its *pin* is on disk: the version of the registry, the layout, and the instant that counts as now.
+Whoever runs that batch again, in another process after a crash, finds the pin and so the same subscriptions. After a
+batch has run, its *report* is there too. Both are files of a line or two, so whoever wants to know how a pipeline is
+doing, in any process, reads them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from tidings.index.store import replace_json
+from tidings.model import DataError
+from tidings.model.values import read_instant
+
+_PIN, _REPORT = ".pin.json", ".report.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """What a batch is run with: ``at`` is the instant of publications that have none."""
+
+    batch: int
+    version: int
+    layout: str
+    matchers: int
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What one matcher did in a batch. In the replicated layout, a matcher is a partition of the publications."""
+
+    matcher: int
+    posts: int
+    candidates: int
+    matches: int
+    ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """How a batch went: posts in, of which some were rejected, matches out, and what each matcher did.
+
+    ``ms`` is the time from its start until the sink had it all. A batch that was run again after a crash, and whose
+    matches the sink had already, reports the same counts.
+    """
+
+    batch: int
+    version: int
+    posts: int
+    rejected: int
+    matches: int
+    ms: float
+    loads: tuple[Load, ...] = ()
+
+    def record(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Journal:
+    """The pins and reports of one pipeline, in the folder ``path``.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from tidings.model.values import utc_now
+    >>> home = TemporaryDirectory()
+    >>> journal = Journal(Path(home.name))
+    >>> journal.pinned(7, lambda: Pin(7, 3, "replicated", 1, utc_now())).version
+    3
+    >>> journal.pinned(7, lambda: Pin(7, 4, "replicated", 1, utc_now())).version
+    3
+    >>> journal.running
+    True
+    >>> journal.close(Report(7, 3, posts=10, rejected=0, matches=2, ms=80.0))
+    >>> journal.running, journal.report(7).matches
+    (False, 2)
+    >>> home.cleanup()
+    """
+
+    path: Path
+
+    def pinned(self, batch: int, propose: Callable[[], Pin]) -> Pin:
+        """The pin of a batch; what ``propose`` says, if it has none yet."""
+        pin = self.pin(batch)
+        if pin is None:
+            pin = propose()
+            self.path.mkdir(parents=True, exist_ok=True)
+            replace_json(self._file(batch, _PIN), asdict(pin) | {"at": pin.at.isoformat()})
+        return pin
+
+    def close(self, report: Report) -> None:
+        """Write down how a batch went."""
+        replace_json(self._file(report.batch, _REPORT), report.record())
+
+    def pin(self, batch: int) -> Pin | None:
+        found = _read(self._file(batch, _PIN))
+        try:
+            return found and Pin(**found | {"at": read_instant(found["at"])})
+        except (KeyError, TypeError, ValueError) as error:
+            raise _unreadable(self._file(batch, _PIN), error) from None
+
+    def report(self, batch: int) -> Report | None:
+        """None while a batch has not ended."""
+        found = _read(self._file(batch, _REPORT))
+        try:
+            return found and Report(**found | {"loads": tuple(Load(**load) for load in found["loads"])})
+        except (KeyError, TypeError, ValueError) as error:
+            raise _unreadable(self._file(batch, _REPORT), error) from None
+
+    @property
+    def batches(self) -> list[int]:
+        """The batches that are remembered, in order."""
+        return sorted(int(file.name[: -len(_PIN)]) for file in self.path.glob(f"*{_PIN}"))
+
+    @property
+    def running(self) -> bool:
+        """Whether the newest batch has begun and not ended; also of one that died."""
+        batches = self.batches
+        return bool(batches) and not self._file(batches[-1], _REPORT).exists()
+
+    def forget_before(self, batch: int) -> None:
+        """Forget what is older; Spark never runs a batch again once the one after it has begun."""
+        for old in [number for number in self.batches if number < batch]:
+            self._file(old, _REPORT).unlink(missing_ok=True)
+            self._file(old, _PIN).unlink(missing_ok=True)
+
+    def _file(self, batch: int, kind: str) -> Path:
+        return self.path / f"{batch:012}{kind}"
+
+
+def _read(file: Path) -> Any:
+    try:
+        return json.loads(file.read_text())
+    except FileNotFoundError:
+        return None
+    except (ValueError, OSError) as error:
+        raise _unreadable(file, error) from None
+
+
+def _unreadable(file: Path, error: Exception) -> DataError:
+    return DataError(f"{file}: not a page of a journal: {error}; restore it, or begin with a new checkpoint folder")

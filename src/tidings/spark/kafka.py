@@ -1,0 +1,98 @@
+"""How do publications and changes of subscriptions come out of Kafka? As JSON, a record each.
+
+Matches go there by :class:`tidings.spark.sinks.KafkaSink`. Spark needs the connector (:mod:`tidings.spark.jars`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812  # as everybody calls it
+from pyspark.sql.types import StringType, StructType
+
+from tidings.model import DataError
+
+POST = "id string, text string, ts string, lat double, lon double, topic string"
+"""The fields of a publication; instants are ISO 8601 text, and in UTC without a zone. Attributes are added to it."""
+
+CHANGE = "op string, id string, query string, subscriber string, tag string, since string, until string"
+
+_UNREAD = "_unread"
+
+
+def posts_from_kafka(
+    spark: SparkSession,
+    servers: str,
+    topic: str,
+    schema: str | StructType = POST,
+    *,
+    records_per_batch: int | None = None,
+    options: Mapping[str, str] | None = None,
+) -> DataFrame:
+    """A stream of the publications in a topic, from its beginning on: the columns of ``schema``.
+
+    ``schema`` names what is read, for instance ``POST + ", likes bigint"``; ``topic array<string>`` takes lists. A
+    record that is not such JSON has no id and all of it as its text, so that a pipeline rejects it and its owner sees
+    it. ``records_per_batch`` bounds a batch; ``options`` are those of Spark's Kafka source.
+    """
+    read = _read(_records(spark, servers, topic, records_per_batch, options), schema)
+    names = [name for name in read.select("read.*").columns if name != _UNREAD]
+    if "id" not in names:
+        raise DataError(f"publications have an id, and the schema reads {', '.join(names)}; add: id string")
+    bad = F.col(f"read.{_UNREAD}").isNotNull() | F.col("read").isNull()
+    instead = {"text": F.col("raw")}
+    return read.select(
+        *(F.when(~bad, F.col(f"read.`{name}`")).otherwise(instead.get(name)).alias(name) for name in names)
+    )
+
+
+def changes_from_kafka(
+    spark: SparkSession,
+    servers: str,
+    topic: str,
+    *,
+    records_per_batch: int | None = None,
+    options: Mapping[str, str] | None = None,
+) -> DataFrame:
+    """A stream of the changes in a topic, from its beginning on, for :class:`tidings.spark.changes.ApplyChanges`.
+
+    A record is ``{"op": "add", "id": "s1", "query": "fire"}``, with subscriber, tag, since and until if need be, or
+    ``{"op": "remove", "id": "s1"}``; one without a value removes the subscription that its key names. Write those of
+    one subscription under one key, or to a topic of one partition: Kafka keeps no other order.
+    """
+    read = _read(_records(spark, servers, topic, records_per_batch, options), CHANGE)
+    removed = F.col("raw").isNull()
+    instead: dict[str, Column] = {"op": F.lit("remove"), "id": F.col("key").cast("string")}
+    names = [part.split()[0] for part in CHANGE.split(", ")]
+    known = F.when(F.col(f"read.{_UNREAD}").isNull(), F.col("read.op")).alias("op")
+    return read.select(
+        *(
+            F.when(removed, instead.get(name)).otherwise(known if name == "op" else F.col(f"read.{name}")).alias(name)
+            for name in names
+        ),
+        F.col("raw").alias("source"),
+        "partition",
+        "offset",
+    )
+
+
+def _records(
+    spark: SparkSession, servers: str, topic: str, records_per_batch: int | None, options: Mapping[str, str] | None
+) -> DataFrame:
+    asked = {"kafka.bootstrap.servers": servers, "subscribe": topic, "startingOffsets": "earliest"}
+    if records_per_batch is not None:
+        asked["maxOffsetsPerTrigger"] = str(records_per_batch)
+    return spark.readStream.format("kafka").options(**asked | dict(options or {})).load()
+
+
+def _read(records: DataFrame, schema: str | StructType) -> DataFrame:
+    """The records with their JSON in ``read``, as text in ``raw``; what could not be read is told there."""
+    told: str | StructType = f"{schema}, {_UNREAD} string" if isinstance(schema, str) else _with(schema, _UNREAD)
+    raw = F.col("value").cast("string")
+    read = F.from_json(raw, told, {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _UNREAD})
+    return records.select("key", "partition", "offset", raw.alias("raw"), read.alias("read"))
+
+
+def _with(schema: StructType, name: str) -> StructType:
+    return StructType(list(schema.fields)).add(name, StringType())

@@ -1,0 +1,132 @@
+"""Which subscriptions do the publications of a DataFrame answer? Lazily, in a batch or a stream alike."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import tempfile
+import weakref
+from datetime import datetime
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F  # noqa: N812  # as everybody calls it
+
+from tidings.model import DataError
+from tidings.registry import Registry
+from tidings.registry.validation import check_subscriptions
+from tidings.spark.columns import Columns
+from tidings.spark.notes import REJECTED
+from tidings.spark.releases import MATCHERS, Layout, Plan, Release, Releases
+from tidings.spark.shipping import is_remote, shipped
+from tidings.spark.workers import MATCHED, ROUTED, MatchAll, MatchShare, Route
+from tidings.tables.columns import instant_key
+from tidings.terms import ENGLISH, Analyser
+
+Subscriptions: TypeAlias = "Registry | str | Path | DataFrame | pa.Table"
+_log = logging.getLogger(__name__)
+_TOLD = 10
+
+
+def match(
+    publications: DataFrame,
+    subscriptions: Subscriptions,
+    *,
+    layout: Layout | Literal["auto"] = "auto",
+    matchers: int = MATCHERS,
+    columns: Columns | None = None,
+    folder: str | Path | None = None,
+    sample: pa.Table | None = None,
+) -> DataFrame:
+    """All matches: publication_id, subscription_id, subscriber, tag, query_version, ts.
+
+    ``publications`` is a batch or a stream. Columns other than id, text, ts, lat, lon and topic are attributes;
+    ``columns`` tells where the fields have other names. Attributes that nobody asks about are not read, and so not
+    checked. Rows that are no publications have no matches (:func:`matched` keeps them).
+
+    ``subscriptions``: a registry or its path, as it is now; or a table or DataFrame with id, query, and any of
+    subscriber, tag, since, until, whose bad rows are logged and left out. A stream goes on with those of its start.
+
+    ``folder``: a path that all machines share, where the index is compiled; without one, Spark carries it to them (but
+    not to a stream over Spark Connect).
+    ``layout``, ``matchers``: see :class:`tidings.spark.releases.Plan`. ``sample``: publications like those to come; the
+    index is the better the more it knows of them.
+    """
+    if folder is None and publications.isStreaming and is_remote(publications):
+        raise DataError("over Spark Connect no files reach a stream; name a folder that all machines share")
+    home = Path(folder) if folder is not None else _temporary(publications.sparkSession)
+    releases = Releases(home, _analyser(subscriptions), sample, Plan(layout, matchers))
+    release = _release(releases, subscriptions)
+    if folder is None:
+        release = shipped(release, publications.sparkSession)
+    return matches(matched(publications, release, columns))
+
+
+def matched(
+    publications: DataFrame, release: Release, columns: Columns | None = None, now: datetime | None = None
+) -> DataFrame:
+    """What a release finds in publications, without a second pass: rows of matches, and rows that only have a ``note``.
+
+    Give it to :func:`matches`, :func:`rejected` and :func:`observed`. ``now`` is the instant of publications without
+    one, for a replay to see the same subscriptions as valid; else it is the worker's clock.
+    """
+    posts = (columns or Columns()).selected(publications, release.attributes)
+    key = None if now is None else instant_key(now)
+    if release.layout == "replicated":
+        return posts.mapInArrow(MatchAll(release, key), MATCHED)
+    routed = posts.mapInArrow(Route(release), ROUTED)
+    return routed.repartitionById(release.matchers, "matcher").mapInArrow(MatchShare(release, key), MATCHED)
+
+
+def matches(found: DataFrame) -> DataFrame:
+    """The matches of what :func:`matched` found."""
+    return found.where(F.col("note").isNull()).drop("note")
+
+
+def rejected(found: DataFrame) -> DataFrame:
+    """The rows that were no publications: id, reason, source (a piece of the row)."""
+    told = F.from_json(F.get_json_object("note", f"$.{REJECTED}"), "id string, reason string, source string")
+    return found.where(F.col("note").isNotNull()).select(told.alias("row")).where("row IS NOT NULL").select("row.*")
+
+
+def observed(found: DataFrame, observation: Observation | str) -> DataFrame:
+    """The same, with all notes observed as ``notes``: what :meth:`tidings.spark.notes.Notes.read` takes.
+
+    They are there when an action is done: by ``observation.get``, or in the progress of a stream under that name.
+    """
+    return found.observe(observation, F.collect_list("note").alias("notes"))
+
+
+def _analyser(subscriptions: Subscriptions) -> Analyser:
+    return subscriptions.analyser if isinstance(subscriptions, Registry) else ENGLISH
+
+
+def _release(releases: Releases, subscriptions: Subscriptions) -> Release:
+    if isinstance(subscriptions, str | Path):
+        subscriptions = Registry(subscriptions)
+    if isinstance(subscriptions, Registry):
+        return releases.release(subscriptions, subscriptions.version)
+    return releases.compiled(_checked(subscriptions))
+
+
+def _checked(subscriptions: DataFrame | pa.Table) -> pa.Table:
+    """The good rows; the others are logged."""
+    if not isinstance(subscriptions, pa.Table):
+        if getattr(subscriptions, "isStreaming", False):
+            raise DataError("subscriptions are a table, not a stream; keep those that change in a registry")
+        subscriptions = subscriptions.toArrow()
+    checked = check_subscriptions(subscriptions, ENGLISH)
+    for row in checked.rejected[:_TOLD]:
+        _log.warning("subscription %r is left out: %s", row.id, row.reason)
+    if len(checked.rejected) > _TOLD:
+        _log.warning("and so are %d others", len(checked.rejected) - _TOLD)
+    return checked.accepted
+
+
+def _temporary(session: SparkSession) -> Path:
+    """A folder that goes with the session, or with the process."""
+    folder = tempfile.mkdtemp(prefix="tidings-")
+    weakref.finalize(session, shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)

@@ -1,0 +1,69 @@
+"""How do counters and bad rows come back from Python workers? As notes: rows of JSON among the matches.
+
+Rows of matches have no note. Each task ends with the note of its work, a :class:`Tally`; each bad row is a note of its
+own, a :class:`tidings.model.Rejected`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+from tidings.model import Rejected
+
+TALLY, REJECTED = "tally", "rejected"
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """The work of one task: publications in, how many of them were bad, entries looked at, matches out, milliseconds.
+
+    In the partitioned layout publications pass tasks of the stage ``route`` and then those of ``match``, once for each
+    matcher that they are sent to; in the replicated one there is only ``match``, and a matcher is a partition.
+    """
+
+    stage: Literal["route", "match"]
+    matcher: int
+    posts: int
+    rejected: int
+    candidates: int
+    matches: int
+    ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """What a batch told: of its work and of its bad rows."""
+
+    tallies: tuple[Tally, ...]
+    rejected: tuple[Rejected, ...]
+
+    @classmethod
+    def read(cls, notes: Iterable[str]) -> Notes:
+        """
+        >>> told = [note(Tally("match", 0, 10, 1, 30, 7, 0.5)), note(Rejected("publication", "p1", "why"))]
+        >>> Notes.read(told).posts, Notes.read(told).rejected[0].reason
+        (10, 'why')
+        """
+        rows = [json.loads(text) for text in notes]
+        return cls(
+            tuple(Tally(**row[TALLY]) for row in rows if TALLY in row),
+            tuple(Rejected(**row[REJECTED]) for row in rows if REJECTED in row),
+        )
+
+    @property
+    def posts(self) -> int:
+        """How many publications came in, each counted once."""
+        routed = [tally for tally in self.tallies if tally.stage == "route"]
+        return sum(tally.posts for tally in routed or self.tallies)
+
+    @property
+    def matches(self) -> int:
+        return sum(tally.matches for tally in self.tallies)
+
+
+def note(what: Tally | Rejected) -> str:
+    """The text of a note."""
+    return json.dumps({TALLY if isinstance(what, Tally) else REJECTED: asdict(what)}, ensure_ascii=False)

@@ -1,0 +1,84 @@
+"""What has this worker opened already? The files of releases, by their folder and matcher.
+
+A process serves many tasks and lives for as long as there are any. It keeps, for each folder and matcher, what the last
+release had; the next one maps only what is new in it, and words of posts are remembered for all.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark import SparkFiles
+
+from tidings.index import GuardIndex
+from tidings.index.files import ArrayFile
+from tidings.index.store import Store, described, open_verified
+from tidings.model import DataError
+from tidings.partitioning import Homes, Router
+from tidings.spark.releases import Release
+
+MOST_OPEN = 64
+"""So many shares, and so many routers, stay open."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenShare:
+    """The share of a matcher, mapped; ``homes`` is None where nothing of it lives elsewhere."""
+
+    release: Release
+    index: GuardIndex
+    homes: Homes | None
+    files: dict[Path, ArrayFile]
+
+
+class Opened:
+    """What is open; the least recently used is closed where it becomes too much."""
+
+    def __init__(self) -> None:
+        self._shares: OrderedDict[tuple[str, int], OpenShare] = OrderedDict()
+        self._routers: OrderedDict[str, tuple[tuple[str, ...], Router]] = OrderedDict()
+
+    def share(self, release: Release, matcher: int) -> OpenShare:
+        """The share of a matcher. Cost: microseconds if it is open, else milliseconds."""
+        key = release.folder, matcher
+        before = self._shares.pop(key, None)
+        if before is None or before.release.parts[matcher] != release.parts[matcher]:
+            before = self._open(release, matcher, before)
+        self._shares[key] = before
+        if len(self._shares) > MOST_OPEN:
+            self._shares.popitem(last=False)
+        return before
+
+    def router(self, release: Release) -> Router:
+        """The router of a release."""
+        known = self._routers.pop(release.folder, None)
+        if known is None or known[0] != release.routers:
+            paths = [_folder(release) / name for name in release.routers]
+            known = release.routers, Router.open(*paths)
+        self._routers[release.folder] = known
+        if len(self._routers) > MOST_OPEN:
+            self._routers.popitem(last=False)
+        return known[1]
+
+    def _open(self, release: Release, matcher: int, before: OpenShare | None) -> OpenShare:
+        folder, part = _folder(release), release.parts[matcher]
+        known = {} if before is None else before.files
+        files = {path: known.get(path) or open_verified(path) for path in (folder / name for name in part.segments)}
+        filed, saved = Store(folder, described(release.analyser)).load(part.segments, files.__getitem__)
+        alike = (share.index for share in self._shares.values() if share.release.analyser == release.analyser)
+        index = GuardIndex.of_files(
+            filed, saved, release.analyser, before=next(alike, None) if before is None else before.index
+        )
+        return OpenShare(release, index, Homes.open(folder / part.homes) if part.homes else None, files)
+
+
+def _folder(release: Release) -> Path:
+    folder = Path(SparkFiles.getRootDirectory()) if release.shipped else Path(release.folder)
+    if not folder.is_dir():
+        raise DataError(
+            f"there is no folder {str(folder)!r} on this machine; name one that all machines share, or none, so that "
+            "Spark carries the index"
+        )
+    return folder

@@ -1,0 +1,109 @@
+"""How is a pipeline doing? Spark's own progress and the counters of its matchers, batch by batch.
+
+A ``StreamingQueryListener`` hears of each batch when it is over; the journal has what its matchers did. Both together
+are a :class:`Progress`, for a terminal, a file or a monitoring system.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from threading import Event
+from typing import Any
+
+from pyspark.sql.streaming import StreamingQueryListener
+from pyspark.sql.streaming.listener import (
+    QueryIdleEvent,
+    QueryProgressEvent,
+    QueryStartedEvent,
+    QueryTerminatedEvent,
+    SourceProgress,
+)
+
+from tidings.spark.journal import Journal, Report
+
+_PATIENCE_S = 10
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """A batch that is over. ``lag``: what waits at the source, in its own unit; None if it does not say."""
+
+    report: Report
+    rows_per_s: float
+    lag: float | None
+    at: str
+
+    def record(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+
+class ProgressListener(StreamingQueryListener):  # type: ignore[misc]  # pyspark is not type-checked
+    """Calls ``export`` with the :class:`Progress` of each batch of the streaming query ``name``, whose journal this is.
+
+    What ``export`` raises is logged and does not stop the pipeline.
+    """
+
+    def __init__(self, name: str, journal: Journal, export: Callable[[Progress], None]) -> None:
+        self._name = name
+        self._journal = journal
+        self._export = export
+        self._run: str | None = None
+        self._ended = Event()
+
+    def wait_for_the_end(self) -> None:
+        """Wait until all batches of a query that has ended were heard of."""
+        self._ended.wait(_PATIENCE_S)
+
+    def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802  # Spark's names
+        if event.name == self._name:
+            self._run = str(event.runId)
+
+    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802
+        if str(event.runId) == self._run:
+            self._ended.set()
+
+    def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802
+        pass
+
+    def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802
+        found = event.progress
+        if found.name != self._name:
+            return
+        try:
+            report = self._journal.report(found.batchId)
+            if report is not None and found.numInputRows:  # else a trigger that had nothing to do
+                self._export(Progress(report, found.processedRowsPerSecond, _lag(found.sources), found.timestamp))
+        except Exception:  # whatever an exporter does
+            _log.exception("the progress of batch %d was not exported", found.batchId)
+
+
+def _lag(sources: list[SourceProgress]) -> float | None:
+    told = [distance(source.endOffset, source.latestOffset) for source in sources]
+    known = [gap for gap in told if gap is not None]
+    return sum(known) if known else None
+
+
+def distance(here: str | None, there: str | None) -> float | None:
+    """How far one offset of a source is behind another, both as JSON: the numbers in them that differ, summed up.
+
+    >>> distance('{"posts": {"0": 40, "1": 7}}', '{"posts": {"0": 45, "1": 8, "2": 3}}')
+    9.0
+    >>> distance('{"posts": {"0": 40}}', "null") is None
+    True
+    """
+    try:
+        ends = [json.loads(offset) if offset else None for offset in (here, there)]
+    except ValueError:
+        return None
+    return None if None in ends else max(0.0, _total(ends[1]) - _total(ends[0]))
+
+
+def _total(offset: Any) -> float:
+    if isinstance(offset, dict):
+        return sum(map(_total, offset.values()))
+    return float(offset) if isinstance(offset, int | float) else 0.0

@@ -1,0 +1,134 @@
+"""What does each matcher hold? Its index, and who else has its subscriptions; kept by the driver, change by change.
+
+In the replicated layout there is one index, which every Python worker opens. In the partitioned layout there is one for
+each matcher, and a router that knows which of them a publication has to reach (:mod:`tidings.partitioning`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+import pyarrow as pa
+
+from tidings.index import GuardIndex
+from tidings.index.sample import Sample
+from tidings.index.store import Store, described
+from tidings.partitioning import HashMapping, Homes, MatcherSets, Router, partition
+from tidings.terms import Analyser
+
+HOMES, ROUTER = "homes-", "router-"
+_MAX_BURDEN, _MAX_SEGMENTS, _SMALL = 0.3, 8, 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The files that one matcher opens: segments in order, and the homes of what lives elsewhere too, if any does."""
+
+    segments: tuple[str, ...]
+    homes: str = ""
+
+
+@dataclass(slots=True)
+class _Share:
+    """One matcher, and what of it is in files."""
+
+    index: GuardIndex
+    homes: Homes
+    part: Part
+    is_changed: bool
+
+
+class Shares:
+    """The shares of all matchers. ``matchers=0``: one share of all, without a router."""
+
+    def __init__(self, folder: Path, matchers: int, analyser: Analyser, sample: pa.Table | None) -> None:
+        self._store = Store(folder, described(analyser))
+        self._mapping = HashMapping(matchers) if matchers else None
+        self._analyser = analyser
+        self._table, self._sample = sample, Sample(analyser, sample)
+        self._router: Router | None = None
+        self._routers: tuple[str, ...] = ()
+        self._shares: list[_Share] = []
+
+    def fill(self, table: pa.Table) -> None:
+        """Hold the subscriptions of a table, checked and with all COLUMNS."""
+        for _ in range(self._matchers):
+            index = GuardIndex(self._analyser, self._table)
+            self._shares.append(_Share(index, self._no_homes(), Part(()), is_changed=True))
+        self.change(table, [])
+        for share in self._shares:
+            share.is_changed = True
+
+    def open(self, parts: Iterable[Part], routers: tuple[str, ...]) -> None:
+        """Hold what some files hold."""
+        folder = self._store.path
+        for part in parts:
+            index = GuardIndex.of_files(*self._store.load(part.segments), self._analyser, self._table)
+            homes = Homes.open(folder / part.homes) if part.homes else self._no_homes()
+            self._shares.append(_Share(index, homes, part, is_changed=False))
+        if routers:
+            self._router, self._routers = Router.open(*(folder / name for name in routers)), routers
+
+    def change(self, table: pa.Table, ids: Iterable[str]) -> None:
+        """Hold the subscriptions of a table too, and those of ``ids`` no longer, but for the table's own."""
+        names = pa.array(ids, pa.large_string())
+        if self._mapping is None:
+            self._change(self._shares[0], table, self._no_homes(), names)
+            return
+        parts = partition(table, self._mapping, self._sample, self._analyser)
+        for matcher, share in enumerate(self._shares):
+            own = parts.share(matcher)
+            self._change(share, own.table, own.homes, names)
+        if table.num_rows:
+            self._extend(parts.router)
+
+    def _change(self, share: _Share, table: pa.Table, homes: Homes, names: pa.Array) -> None:
+        known = [name for name in names.to_pylist() if name in share.index]
+        if known or table.num_rows:
+            share.index.change(table, known)
+            share.homes = share.homes.changed(homes, names)
+            share.is_changed = True
+
+    def _extend(self, newer: Router) -> None:
+        """Send for what is new too; many small routers become one."""
+        if self._router is None:
+            self._router = newer
+        else:
+            self._router.extend(newer)
+        is_whole = self._router is newer or len(self._routers) >= _MAX_SEGMENTS
+        name = f"{ROUTER}{uuid4().hex}.tidings"
+        self._store.path.mkdir(parents=True, exist_ok=True)
+        (self._router if is_whole else newer).save(self._store.path / name)
+        self._routers = (name,) if is_whole else (*self._routers, name)
+
+    def save(self) -> tuple[tuple[Part, ...], tuple[str, ...]]:
+        """Write what is not in files yet; the files of each share, and those of the router."""
+        for share in self._shares:
+            if share.is_changed:
+                share.part = self._saved(share)
+                share.is_changed = False
+        return tuple(share.part for share in self._shares), self._routers
+
+    def _saved(self, share: _Share) -> Part:
+        index = share.index
+        if index.segment_count >= _MAX_SEGMENTS or (len(index) > _SMALL and index.burden > _MAX_BURDEN):
+            index.compact()
+        segments = index.save_beside(self._store, index.unsaved())
+        homes = f"{HOMES}{uuid4().hex}.tidings" if len(share.homes) else ""
+        if homes:
+            share.homes.save(self._store.path / homes)
+        return Part(segments, homes)
+
+    def attributes(self) -> tuple[str, ...]:
+        """The attributes that somebody asks about."""
+        return tuple(sorted(frozenset[str]().union(*(share.index.attributes for share in self._shares))))
+
+    def _no_homes(self) -> Homes:
+        return Homes.of(pa.array([], pa.large_string()), MatcherSets.empty(0, self._matchers))
+
+    @property
+    def _matchers(self) -> int:
+        return self._mapping.matchers if self._mapping else 1

@@ -1,0 +1,102 @@
+"""Which rows of a task are publications? The others are kept aside, each with the reason and a piece of the row."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidings.model import Rejected
+from tidings.tables.canonical import canonical
+from tidings.tables.validity import rejected_rows
+
+REMEMBERED_IDS = 500_000
+"""A task knows an id again among at least so many rows."""
+
+_PIECE_CHARS = 200
+
+
+class Sifter:
+    """Sifts the rows of one task, batch by batch.
+
+    Beyond what can be no publication (:func:`tidings.tables.validity.rejected_rows`), a row is refused that has a null
+    for its text and nothing else, and one whose id came before in the task. Where no id may come twice at all, put
+    equal ones into one task: ``publications.repartition("id")``.
+
+    >>> good, bad = Sifter().sift(pa.table({"id": ["a", "b", "a"], "text": ["fire", None, "smoke"]}))
+    >>> good.to_pylist()
+    [{'id': 'a', 'text': 'fire'}]
+    >>> [row.reason for row in bad]
+    ["publication 'b': its text is null, and it has nothing else", "publication 'a': its id came before"]
+    """
+
+    def __init__(self) -> None:
+        self._ids: set[str] = set()
+        self._older: set[str] = set()
+
+    def sift(self, table: pa.Table) -> tuple[pa.Table, list[Rejected]]:
+        """The rows that are publications, as a canonical table, and the others."""
+        plain = canonical(table)
+        reasons = {row: rejected.reason for row, rejected in rejected_rows(plain).items()}
+        kept = np.setdiff1d(np.arange(table.num_rows), list(reasons))
+        good = (
+            canonical(plain.take(pa.array(kept))) if reasons else plain
+        )  # again: bad rows may have kept a column from it
+        problems = _empty(good)
+        problems |= {row: reason for row, reason in self._repeated(good).items() if row not in problems}
+        if problems:
+            reasons |= {int(kept[row]): reason for row, reason in problems.items()}
+            good = good.take(pa.array(np.setdiff1d(np.arange(good.num_rows), list(problems))))
+        return good, [_rejected(table, row, reasons[row]) for row in sorted(reasons)]
+
+    def _repeated(self, table: pa.Table) -> dict[int, str]:
+        """The rows whose id came before."""
+        names = table["id"].to_pylist()
+        fresh = set(names)
+        if len(self._ids) > REMEMBERED_IDS:
+            self._older, self._ids = self._ids, set()
+        if len(fresh) == len(names) and self._ids.isdisjoint(fresh) and self._older.isdisjoint(fresh):
+            self._ids |= fresh
+            return {}
+        found = {}
+        for row, name in enumerate(names):
+            if name in self._ids or name in self._older:
+                found[row] = f"publication {name!r}: its id came before"
+            self._ids.add(name)
+        return found
+
+
+def _empty(table: pa.Table) -> dict[int, str]:
+    """The rows that have no text and nothing else, where there should be a text."""
+    if "text" not in table.column_names or not table["text"].null_count:
+        return {}
+    empty = pc.is_null(table["text"])
+    for name in table.column_names:
+        if name not in ("id", "ts", "text"):
+            empty = pc.and_(empty, pc.is_null(table[name]))
+    rows = np.flatnonzero(empty.to_numpy())
+    names = table["id"].take(pa.array(rows)).to_pylist()
+    return {
+        int(row): f"publication {name!r}: its text is null, and it has nothing else"
+        for row, name in zip(rows, names, strict=True)
+    }
+
+
+def _rejected(table: pa.Table, row: int, reason: str) -> Rejected:
+    """With a piece of the row, by which its owner knows it again."""
+    values = {name: _value(table[name][row]) for name in table.column_names}
+    name = values.get("id")
+    source = json.dumps(values, default=str, ensure_ascii=False)[:_PIECE_CHARS]
+    return Rejected("publication", "" if name is None else str(name), reason, source)
+
+
+def _value(scalar: pa.Scalar) -> Any:
+    """As Python has it, long texts cut; what Python cannot have is told by its type."""
+    try:
+        value = scalar.as_py()
+    except (ValueError, OverflowError):
+        return f"<{scalar.type}>"
+    return value[:_PIECE_CHARS] if isinstance(value, str | bytes) else value

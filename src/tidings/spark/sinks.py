@@ -1,0 +1,193 @@
+"""Where do the matches of a batch go, and what happens if the batch is run again?
+
+A batch that was under way when a driver died is run again by the next one, with the same publications and the same
+subscriptions. What a sink promises then:
+
+===============  =============================================================================================
+ParquetSink      each match once: a batch is a folder that appears at once, and is not written a second time
+DeltaSink        each match once: a batch is one commit, which carries the batch as its application transaction
+KafkaSink        each match at least once: a repeat has the same key and value, and the headers of its batch
+MemorySink       each match once, as long as the process lives
+ConsoleSink      each batch at least once
+a callable       what it does of itself: it is called again with the same batch number and the same rows
+===============  =============================================================================================
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+from uuid import uuid4
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812  # as everybody calls it
+
+KEY = ("publication_id", "subscription_id", "query_version")
+"""What makes two matches the same one."""
+
+_ASIDE = "_aside"  # what begins with an underscore is seen by no reader of Parquet
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A batch of a pipeline. No other has its name, whatever is run again."""
+
+    pipeline: str
+    number: int
+
+
+class Sink(Protocol):
+    """Takes the matches of a batch.
+
+    ``once`` says that ``write`` runs exactly one action over all rows, so that they are made while they are written;
+    for any other sink they are kept until it is done.
+    """
+
+    @property
+    def once(self) -> bool: ...
+
+    def has(self, batch: Batch) -> bool:
+        """Whether all of a batch is there for good, so that it is not to be written again."""
+
+    def write(self, rows: DataFrame, batch: Batch) -> None:
+        """Take all of a batch, or fail."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetSink:
+    """Files of Parquet in ``path/pipeline=…/batch=…``, for any reader of partitioned Parquet.
+
+    A batch is written aside by the executors and moved into place by the driver, so readers see all of it or nothing;
+    ``path`` is a folder that both see.
+    """
+
+    path: str | Path
+    once = True
+
+    def has(self, batch: Batch) -> bool:
+        return self._home(batch).exists()
+
+    def write(self, rows: DataFrame, batch: Batch) -> None:
+        with self._aside(batch) as folder:
+            write_parquet(rows, folder)
+
+    def put(self, rows: pa.Table, batch: Batch) -> None:
+        """Write a batch that the driver has; one that is there already stays."""
+        if not self.has(batch):
+            with self._aside(batch) as folder:
+                folder.mkdir()
+                pq.write_table(rows, folder / "part-0.parquet")
+
+    @contextmanager
+    def _aside(self, batch: Batch) -> Iterator[Path]:
+        """A name for a new folder, which becomes that of the batch; what attempts that died have left is removed."""
+        aside, home = Path(self.path) / _ASIDE / batch.pipeline, self._home(batch)
+        shutil.rmtree(aside, ignore_errors=True)
+        for folder in (aside, home.parent):
+            folder.mkdir(parents=True, exist_ok=True)
+        attempt = aside / uuid4().hex
+        yield attempt
+        attempt.rename(home)
+
+    def _home(self, batch: Batch) -> Path:
+        return Path(self.path) / f"pipeline={batch.pipeline}" / f"batch={batch.number}"
+
+
+@dataclass(slots=True)
+class MemorySink:
+    """Arrow tables in the memory of this process, by batch; for notebooks and tests. Not over Spark Connect, where a
+    batch is handled by another process."""
+
+    batches: dict[int, pa.Table] = field(default_factory=dict)
+    once = True
+
+    def has(self, batch: Batch) -> bool:  # noqa: ARG002
+        return False  # what is written again replaces itself
+
+    def write(self, rows: DataFrame, batch: Batch) -> None:
+        self.batches[batch.number] = rows.toArrow()
+
+    def table(self) -> pa.Table:
+        """All matches so far."""
+        return pa.concat_tables([self.batches[number] for number in sorted(self.batches)])
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaSink:
+    """A record for each match: the match as JSON, under the key [publication, subscription, query version].
+
+    Each match is there at least once. It is there again if a task or the batch had to be run again; such a repeat has
+    the same key and value, so a consumer that remembers the keys of a batch (headers ``pipeline`` and ``batch``) can
+    drop it.
+    """
+
+    servers: str
+    topic: str
+    options: Mapping[str, str] = field(default_factory=dict)
+    once = False  # Spark's writer for Kafka does not tell what was observed in the rows
+
+    def has(self, batch: Batch) -> bool:  # noqa: ARG002
+        return False
+
+    def write(self, rows: DataFrame, batch: Batch) -> None:
+        headers = [_header("pipeline", batch.pipeline), _header("batch", str(batch.number))]
+        records = rows.select(
+            F.to_json(F.array(*(F.col(name).cast("string") for name in KEY))).alias("key"),
+            F.to_json(F.struct("*")).alias("value"),
+            F.array(*headers).alias("headers"),
+        )
+        writer = records.write.format("kafka").options(**self.options)
+        writer.options(**{"kafka.bootstrap.servers": self.servers, "topic": self.topic}).save()
+
+
+@dataclass(frozen=True, slots=True)
+class ConsoleSink:
+    """The first ``shown`` matches of each batch on stdout."""
+
+    shown: int = 20
+    once = False
+
+    def has(self, batch: Batch) -> bool:  # noqa: ARG002
+        return False
+
+    def write(self, rows: DataFrame, batch: Batch) -> None:  # noqa: ARG002
+        rows.show(self.shown, truncate=60)
+
+
+@dataclass(frozen=True, slots=True)
+class CallableSink:
+    """Calls ``take(rows, batch number)``, which may do with the DataFrame what it likes."""
+
+    take: Callable[[DataFrame, int], object]
+    once = False
+
+    def has(self, batch: Batch) -> bool:  # noqa: ARG002
+        return False
+
+    def write(self, rows: DataFrame, batch: Batch) -> None:
+        self.take(rows, batch.number)
+
+
+def write_parquet(rows: DataFrame, folder: Path) -> None:
+    """Let the executors write to a new folder; what a failed attempt leaves there is removed."""
+    rows.sparkSession.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
+    try:
+        rows.write.parquet(spark_path(folder))
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def spark_path(path: Path) -> str:
+    """A path of this machine as Spark wants it, whatever its own default is: with its blanks, and not as a URI."""
+    return f"file://{path.absolute()}"
+
+
+def _header(name: str, value: str) -> F.Column:
+    return F.struct(F.lit(name).alias("key"), F.lit(value.encode()).alias("value"))

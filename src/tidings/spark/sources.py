@@ -1,0 +1,47 @@
+"""Where do the publications of a pipeline come from? Whatever Spark reads as a stream; here, folders of files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from tidings.model import DataError
+from tidings.spark.sinks import spark_path
+
+FORMATS = {".parquet": "parquet", ".jsonl": "json", ".ndjson": "json", ".json": "json", ".csv": "csv", ".orc": "orc"}
+
+
+def posts_from_files(
+    spark: SparkSession,
+    folder: str | Path,
+    *,
+    files_per_batch: int | None = None,
+    schema: StructType | str | None = None,
+    options: Mapping[str, str] | None = None,
+) -> DataFrame:
+    """A stream of the rows of all files in a folder, and of those that come; each file has to appear at once.
+
+    The kind of file is told by the end of its name. ``schema`` is that of the files that are there already, unless it
+    is given: a stream has to know its columns before it starts. ``files_per_batch`` bounds a batch, so that the first
+    one does not take all that has piled up.
+    """
+    home = Path(folder).absolute()
+    kind = _kind(home)
+    known = dict(options or {}) | ({"header": "true"} if kind == "csv" else {})
+    if schema is None:
+        schema = spark.read.options(**known).format(kind).load(spark_path(home)).schema
+    reader = spark.readStream.format(kind).options(**known).schema(schema)
+    if files_per_batch is not None:
+        reader = reader.option("maxFilesPerTrigger", files_per_batch)
+    return reader.load(spark_path(home))
+
+
+def _kind(home: Path) -> str:
+    found = {FORMATS[file.suffix] for file in home.glob("*") if file.suffix in FORMATS}
+    if len(found) == 1:
+        return found.pop()
+    what = f"files of {', '.join(sorted(found))}" if found else "no file that can be read"
+    raise DataError(f"the folder {str(home)!r} holds {what}; put one there that ends in {', '.join(FORMATS)}")

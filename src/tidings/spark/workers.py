@@ -1,0 +1,199 @@
+"""What runs in Spark's Python workers? Arrow batches of publications in, Arrow batches of matches and notes out.
+
+Replicated layout: :class:`MatchAll` alone. Partitioned: :class:`Route`, then a shuffle by matcher, then
+:class:`MatchShare`. Each is a function for ``mapInArrow``, a small value that is pickled by reference to this module.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+from pyspark import TaskContext
+
+from tidings.index import Counters
+from tidings.index.guard import BATCH_ROWS
+from tidings.index.scanning import Deliveries
+from tidings.partitioning import MatcherSets, Router, once
+from tidings.spark.notes import Tally, note
+from tidings.spark.opened import Opened, OpenShare
+from tidings.spark.releases import Release
+from tidings.spark.sifting import Sifter
+from tidings.tables.canonical import INSTANT
+
+ROUTED = "matcher int, posts binary, note string"
+MATCHED = (
+    "publication_id string, subscription_id string, subscriber string, tag string, query_version bigint, "
+    "ts timestamp, note string"
+)
+"""The columns that come out: those of a match, and a note in rows that are none."""
+
+_TEXT = pa.large_string()
+_NAMES = ("publication_id", "subscription_id", "subscriber", "tag", "query_version", "ts", "note")
+_KINDS = (_TEXT, _TEXT, _TEXT, _TEXT, pa.int64(), INSTANT, _TEXT)
+_MATCHED = pa.schema(list(zip(_NAMES, _KINDS, strict=True)))
+_ROUTED = pa.schema([("matcher", pa.int32()), ("posts", pa.binary()), ("note", _TEXT)])
+_ROUTE = "\0route"
+_MOST_ROWS = 1 << 16
+
+_opened = Opened()
+
+
+class _Work:
+    """Counts what a task does, and the time in which it does it."""
+
+    def __init__(self, stage: Literal["route", "match"]) -> None:
+        context = TaskContext.get()
+        self._stage = stage
+        self._matcher = 0 if context is None else context.partitionId()
+        self._seconds = 0.0
+        self.posts = self.rejected = self.matches = 0
+        self.counters = Counters()
+
+    @contextmanager
+    def timed(self) -> Iterator[None]:
+        start = time.perf_counter()
+        yield
+        self._seconds += time.perf_counter() - start
+
+    def note(self) -> str:
+        counts = self.posts, self.rejected, self.counters.candidates, self.matches
+        return note(Tally(self._stage, self._matcher, *counts, round(1000 * self._seconds, 3)))
+
+
+@dataclass(frozen=True, slots=True)
+class MatchAll:
+    """Matches publications with a whole index. ``now``: the instant of those that have none; None is the clock's."""
+
+    release: Release
+    now: int | None = None
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        work, sifter = _Work("match"), Sifter()
+        share = _opened.share(self.release, 0)
+        for batch in batches:
+            with work.timed():
+                good, rejected = sifter.sift(pa.Table.from_batches([batch]))
+            work.posts += batch.num_rows
+            work.rejected += len(rejected)
+            yield from _noted([note(row) for row in rejected])
+            yield from _matches(good, share, self.now, work)
+        yield from _noted([work.note()])
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Sends publications to the matchers that may have a match for them: one row for each batch and matcher."""
+
+    release: Release
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        work, sifter = _Work("route"), Sifter()
+        router = _opened.router(self.release) if self.release.routers else None
+        for batch in batches:
+            with work.timed():
+                good, rejected = sifter.sift(pa.Table.from_batches([batch]))
+                packed = [] if router is None else _packed(good, router)
+            work.posts += batch.num_rows
+            work.rejected += len(rejected)
+            yield from (_sent(0, told=note(row)) for row in rejected)
+            yield from (_sent(matcher, posts) for matcher, posts in packed)
+        yield _sent(0, told=work.note())
+
+
+@dataclass(frozen=True, slots=True)
+class MatchShare:
+    """Matches what :class:`Route` sent with the share of its matcher."""
+
+    release: Release
+    now: int | None = None
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        work = _Work("match")
+        for batch in batches:
+            for matcher, posts, told in zip(*batch.columns, strict=True):
+                if not posts.is_valid:
+                    yield from _noted([told.as_py()])
+                    continue
+                with work.timed():
+                    table = pa.ipc.open_stream(posts.as_buffer()).read_all()
+                    share = _opened.share(self.release, matcher.as_py())
+                work.posts += table.num_rows
+                yield from _matches(table, share, self.now, work, matcher.as_py())
+        yield from _noted([work.note()])
+
+
+def _packed(posts: pa.Table, router: Router) -> list[tuple[int, pa.Buffer]]:
+    """The rows for each matcher, with all their destinations, as one value."""
+    routes = router.route(posts)
+    posts = posts.append_column(_ROUTE, routes.column())
+    packed = []
+    for matcher in range(router.matchers):
+        rows = routes.with_matcher(matcher)
+        if len(rows):
+            sink = pa.BufferOutputStream()
+            table = (posts if len(rows) == posts.num_rows else posts.take(pa.array(rows))).combine_chunks()
+            with pa.ipc.new_stream(sink, table.schema) as stream:
+                stream.write_table(table)
+            packed.append((matcher, sink.getvalue()))
+    return packed
+
+
+def _matches(
+    posts: pa.Table, share: OpenShare, now: int | None, work: _Work, matcher: int = 0
+) -> Iterator[pa.RecordBatch]:
+    """The matches of a canonical table without bad rows."""
+    for start in range(0, posts.num_rows, BATCH_ROWS):
+        with work.timed():
+            rows = posts.slice(start, BATCH_ROWS).combine_chunks()
+            found, counters = share.index.deliver(rows, now)
+        work.counters += counters
+        for part in found:
+            for first in range(0, len(part.rows), _MOST_ROWS):
+                with work.timed():
+                    own = slice(first, first + _MOST_ROWS)
+                    piece = Deliveries(part.part, part.rows[own], part.numbers[own])
+                    batch = _delivered(rows, piece, share, matcher)
+                work.matches += batch.num_rows
+                if batch.num_rows:
+                    yield batch
+
+
+def _delivered(posts: pa.Table, found: Deliveries, share: OpenShare, matcher: int) -> pa.RecordBatch:
+    at, texts = found.rows, found.part.delivered(found.numbers)
+    if share.homes is not None:
+        routes = MatcherSets.from_column(posts[_ROUTE], share.release.matchers)
+        kept = np.flatnonzero(once(at, texts[0], matcher, routes, share.homes))
+        at, texts = at[kept], [text.take(pa.array(kept)) for text in texts]
+    rows = pa.array(at)
+    ids = _column(posts["id"]).cast(_TEXT).take(rows)
+    has_instants = "ts" in posts.column_names and posts["ts"].type == INSTANT
+    instants = _column(posts["ts"]).take(rows) if has_instants else pa.nulls(len(rows), INSTANT)
+    return pa.RecordBatch.from_arrays([ids, *texts, instants, pa.nulls(len(rows), _TEXT)], schema=_MATCHED)
+
+
+def _column(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks)
+
+
+def _noted(notes: list[str]) -> Iterator[pa.RecordBatch]:
+    """Rows that are notes and no matches."""
+    if notes:
+        nothing = [pa.nulls(len(notes), kind) for kind in _KINDS[:-1]]
+        yield pa.RecordBatch.from_arrays([*nothing, pa.array(notes, _TEXT)], schema=_MATCHED)
+
+
+def _sent(matcher: int, posts: pa.Buffer | None = None, told: str | None = None) -> pa.RecordBatch:
+    if posts is None:
+        packed = pa.nulls(1, pa.binary())
+    else:
+        bounds = pa.py_buffer(np.array([0, posts.size], dtype=np.int32))
+        packed = pa.Array.from_buffers(pa.binary(), 1, [None, bounds, posts])
+    return pa.RecordBatch.from_arrays(
+        [pa.array([matcher], pa.int32()), packed, pa.array([told], _TEXT)], schema=_ROUTED
+    )

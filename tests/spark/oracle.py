@@ -1,0 +1,120 @@
+"""What should a pipeline have found? Brute force over each batch, at the version that it was pinned to.
+
+Posts are files of Parquet, a few hundred rows each; Spark's own log of its source says which of them were in a batch.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from datetime import timedelta
+from pathlib import Path
+from urllib.parse import unquote, urlparse
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tidings.index import BruteForce
+from tidings.language import parse
+from tidings.model import Subscription
+from tidings.registry import Registry
+from tidings.registry.schemas import SUBSCRIPTION
+from tidings.spark.batches import Home
+from tidings.workloads import Posts
+
+POSTS = Posts(seed=5, vocabulary=2_200, words=(4, 9))
+ROWS = 300
+COLUMNS = ["publication_id", "subscription_id", "subscriber", "tag", "query_version", "ts"]
+
+Row = tuple[object, ...]
+
+
+def write_posts(folder: Path, number: int, rows: int = ROWS, bad: int = 0) -> pa.Table:
+    """File number so and so of an endless stream, there at once; ``bad`` of its rows lie beyond the pole."""
+    table = POSTS.table(rows, start=number * ROWS)
+    lat = [95.0 if row < bad else value for row, value in enumerate(table["lat"].to_pylist())]
+    lon = [0.0 if row < bad else value for row, value in enumerate(table["lon"].to_pylist())]
+    table = table.set_column(3, "lat", pa.array(lat, pa.float64())).set_column(4, "lon", pa.array(lon, pa.float64()))
+    folder.mkdir(parents=True, exist_ok=True)
+    part = folder / f"_{number:06}"
+    pq.write_table(table, part)
+    part.rename(folder / f"{number:06}.parquet")
+    return table
+
+
+def subscriptions(rng: random.Random, count: int, names: int = 200) -> pa.Table:
+    """Queries of all kinds over those posts, under ids that are used again and again."""
+    sample = POSTS.table(4096)
+    words = sample["text"].to_pylist()
+    instants = sample["ts"].to_pylist()
+    rows = []
+    for name in rng.sample(range(names), count):
+        a, b = rng.choice(words).split()[-1], rng.choice(words).split()[-1]
+        likes, west = rng.randint(1, 30), rng.randint(-180, 80)
+        query = rng.choice(
+            [
+                *(a, f"{a} {b}", f"{a} OR {b}", f"{a} -{b}", f'"{b} {a}" OR {a}', f"{a[:2]}* likes:>{likes}"),
+                *(f"lang:es {a}", f"topic:sports likes:>={likes}", f"bounding_box:[{west} -60 {west + 60} 60] {a}"),
+            ]
+        )
+        since = rng.choice([None, None, None, rng.choice(instants)])
+        until = rng.choice([None, None, None, (since or rng.choice(instants)) + timedelta(seconds=1)])
+        texts = {
+            "id": f"s{name}",
+            "query": query,
+            "subscriber": rng.choice(["ada", "bob"]),
+            "tag": rng.choice(["", "x"]),
+        }
+        rows.append(texts | {"since": since, "until": until})
+    return pa.Table.from_pylist(rows, SUBSCRIPTION)
+
+
+def change(registry: Registry, rng: random.Random) -> None:
+    """Somebody subscribes anew, somebody else no longer."""
+    registry.add(subscriptions(rng, rng.randint(1, 30)))
+    if rng.random() < 0.5:
+        registry.remove(f"s{name}" for name in rng.sample(range(200), 10))
+
+
+def batches_of_files(checkpoint: Path) -> dict[int, list[Path]]:
+    """The files of each batch, by the log of Spark's file source."""
+    found: dict[Path, int] = {}
+    for log in (checkpoint / "spark" / "sources" / "0").glob("[0-9]*"):
+        for line in log.read_text().splitlines():
+            if line.startswith("{"):
+                entry = json.loads(line)
+                found[Path(unquote(urlparse(entry["path"]).path))] = entry["batchId"]
+    batches: dict[int, list[Path]] = {}
+    for file, batch in sorted(found.items()):
+        batches.setdefault(batch, []).append(file)
+    return batches
+
+
+def expected(checkpoint: Path, registry: Registry) -> dict[int, list[Row]]:
+    """The matches of each batch, in order."""
+    journal = Home(checkpoint).journal
+    found = {}
+    for batch, files in batches_of_files(checkpoint).items():
+        pin = journal.pin(batch)
+        assert pin is not None, f"batch {batch} has no pin"
+        found[batch] = brute(pa.concat_tables([pq.read_table(file) for file in files]), registry, pin.version)
+    return found
+
+
+def brute(posts: pa.Table, registry: Registry, version: int) -> list[Row]:
+    """The matches of some posts with the subscriptions of one version, in order."""
+    asked = {row["id"]: row for row in registry.snapshot(version).to_pylist()}
+    matcher = BruteForce()
+    matcher.add(
+        Subscription(row["id"], parse(row["query"]), since=row["since"], until=row["until"]) for row in asked.values()
+    )
+    ids, instants = posts["id"].to_pylist(), posts["ts"].to_pylist()
+    return sorted(
+        (ids[at], name, *(asked[name][column] for column in ("subscriber", "tag", "query_version")), instants[at])
+        for at, name in matcher.match(posts).pairs()
+    )
+
+
+def rows_of(table: pa.Table) -> list[Row]:
+    """The matches of a table, in order."""
+    return sorted(zip(*(table[name].to_pylist() for name in COLUMNS), strict=True))

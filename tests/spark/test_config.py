@@ -1,0 +1,100 @@
+"""Is a pipeline.toml read as it is meant, and is what is wrong with it told?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tidings.model import DataError
+from tidings.spark.columns import Columns
+from tidings.spark.config import Config, Trigger
+from tidings.spark.delta import DeltaSink
+from tidings.spark.releases import Plan
+from tidings.spark.sinks import ConsoleSink, KafkaSink, ParquetSink
+
+LEAST = """
+registry = "alerts"
+checkpoint = "state"
+[source]
+format = "files"
+path = "posts"
+[sink]
+format = "parquet"
+path = "matches"
+"""
+
+
+def read(folder: Path, text: str) -> Config:
+    file = folder / "pipeline.toml"
+    file.write_text(text)
+    return Config.read(file)
+
+
+def test_the_least_that_a_file_says_is_enough(tmp_path: Path) -> None:
+    config = read(tmp_path, LEAST)
+    assert config == Config(
+        tmp_path / "alerts",
+        tmp_path / "state",
+        {"format": "files", "path": tmp_path / "posts"},
+        ParquetSink(tmp_path / "matches"),
+    )
+
+
+def test_all_that_a_file_can_say_is_read(tmp_path: Path) -> None:
+    more = """
+[trigger]
+every_s = 2
+[index]
+layout = "partitioned"
+matchers = 4
+[columns]
+id = "tweet_id"
+[spark]
+"spark.master" = "local[1]"
+"""
+    config = read(tmp_path, LEAST + more)
+    assert config.trigger == Trigger(every_s=2)
+    assert config.plan == Plan("partitioned", 4)
+    assert config.columns == Columns(id="tweet_id")
+    assert config.spark == {"spark.master": "local[1]"}
+
+
+def test_each_sink_can_be_named(tmp_path: Path) -> None:
+    parquet = 'format = "parquet"\npath = "matches"'
+    for text, sink in (
+        ('format = "delta"\npath = "m"', DeltaSink(tmp_path / "m")),
+        ('format = "kafka"\nservers = "a:1"\ntopic = "t"', KafkaSink("a:1", "t")),
+        ('format = "console"', ConsoleSink()),
+        ('format = "console"\nshown = 3', ConsoleSink(3)),
+    ):
+        assert read(tmp_path, LEAST.replace(parquet, text)).sink == sink
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ('registry = "alerts"', "", "the file lacks 'registry'"),
+        ('registry = "alerts"', "registry = 3", "registry is the name of a folder, got 3"),
+        ('registry = "alerts"', 'registri = "alerts"', "the file has 'registri', which is none of checkpoint"),
+        ('registry = "alerts"', 'registry = "alerts', "cannot read"),
+        ('path = "posts"', "", r"\[source\] of format 'files' lacks 'path'"),
+        ('path = "posts"', 'path = "posts"\nfolder = "x"', "has 'folder', which is none of files_per_batch"),
+        ('format = "parquet"', 'format = "paper"', r"\[sink\] format is one of parquet, .* got 'paper'"),
+        ('path = "matches"', 'path = "matches"\nshown = 3', "has 'shown', which is none of format, path"),
+        ('path = "matches"', 'path = "matches"\n[trigger]\nevery = 3', "has 'every', which is none of available_now"),
+        (
+            'path = "matches"',
+            'path = "matches"\n[trigger]\nevery_s = "3"',
+            "every_s is expected to be a float, got '3'",
+        ),
+        (
+            'path = "matches"',
+            'path = "matches"\n[index]\nlayout = "best"',
+            "a layout is auto, replicated or partitioned",
+        ),
+    ],
+)
+def test_what_is_wrong_is_told(old: str, new: str, complaint: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=complaint):
+        read(tmp_path, LEAST.replace(old, new, 1))

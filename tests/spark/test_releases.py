@@ -1,0 +1,176 @@
+"""Is a release the index of its version, whatever it was brought forward from? In both layouts, without a session."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.index.strategies import NOW, subscriptions, tables
+from tests.spark.inprocess import Found, found, read
+from tidings.index import BruteForce
+from tidings.language import parse, to_text
+from tidings.model import DataError, Subscription
+from tidings.registry import Registry
+from tidings.spark.releases import Plan, Release, Releases
+from tidings.tables.columns import instant_key
+from tidings.terms import Analyser
+from tidings.workloads import Posts, tweet_based
+
+LAYOUTS = [Plan("replicated"), *(Plan("partitioned", matchers) for matchers in (1, 2, 7, 16, 70))]
+
+
+def asked(*queries: str) -> pa.Table:
+    return pa.table({"id": [f"s{i}" for i in range(len(queries))], "query": queries})
+
+
+def brute_pairs(
+    table: pa.Table, release: Release, live: dict[str, Subscription], result: Found
+) -> set[tuple[str, str]]:
+    """What brute force finds in what is read, but for rows that were refused."""
+    brute = BruteForce(clock=lambda: NOW)
+    brute.add(live.values())
+    names = table["id"].to_pylist()
+    refused = {row.id for row in result.notes.rejected}
+    pairs = brute.match(read(table, release)).pairs()
+    return {(names[row], name) for row, name in pairs if names[row] not in refused}
+
+
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_every_release_equals_brute_force(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    home = tmp_path_factory.mktemp("releases")
+    registry = Registry.create(home / "registry")
+    plan = data.draw(st.sampled_from(LAYOUTS))
+    releases = Releases(home / "releases", plan=plan)
+    live: dict[str, Subscription] = {}
+    history: dict[int, dict[str, Subscription]] = {registry.version: {}}
+    for _ in range(data.draw(st.integers(1, 4))):
+        new = [data.draw(subscriptions(name)) for name in data.draw(st.lists(st.sampled_from("abcdef"), max_size=4))]
+        gone = data.draw(st.lists(st.sampled_from("abcdef"), max_size=2))
+        if new:
+            rows = [{"id": s.id, "query": to_text(s.query), "since": s.since, "until": s.until} for s in new]
+            assert not registry.add(pa.Table.from_pylist(rows)).rejected
+            live = live | {s.id: s for s in new}
+            history[registry.version] = live
+        if gone:
+            registry.remove(gone)
+            live = {name: s for name, s in live.items() if name not in gone}
+            history[registry.version] = live
+        if data.draw(st.booleans()):
+            releases = Releases(home / "releases", plan=plan)  # another driver
+        version = data.draw(st.sampled_from(sorted(history)))
+        release = releases.release(registry, version)
+        if data.draw(st.booleans()):
+            releases.forget_before(version)
+        table = data.draw(tables())
+        result = found(table, pickle.loads(pickle.dumps(release)), instant_key(NOW), batch_rows=3)
+        assert len(set(result.pairs)) == len(result.pairs)
+        assert set(result.pairs) == brute_pairs(table, release, history[version], result)
+
+
+@pytest.mark.parametrize("plan", LAYOUTS, ids=lambda plan: f"{plan.layout}-{plan.matchers}")
+def test_many_matches_come_out_once_with_all_their_columns(tmp_path: Path, plan: Plan) -> None:
+    posts = Posts(seed=5).table(600)
+    words = tweet_based(posts["text"], 150, 1, Analyser(), words=(1, 2))["query"].to_pylist()
+    queries = [*words, "topic:technology OR likes:>5", "bounding_box:[-180 -90 180 90] OR has:lang OR likes:[0 TO 2]"]
+    table = asked(*queries).append_column("subscriber", pa.array([f"of {q}" for q in queries]))
+    registry = Registry(tmp_path / "registry")
+    registry.add(table)
+    release = Releases(tmp_path / "releases", plan=plan).release(registry, 1)
+    result = found(posts, release, batch_rows=250)
+    brute = BruteForce()
+    brute.add(Subscription(row["id"], parse(row["query"])) for row in table.to_pylist())
+    ids = posts["id"].to_pylist()
+    expected = {(ids[row], name) for row, name in brute.match(posts).pairs()}
+    assert len(result.pairs) == len(expected) and set(result.pairs) == expected
+    instants = dict(zip(ids, posts["ts"].to_pylist(), strict=True))
+    for row in result.rows:
+        assert row["ts"] == instants[str(row["publication_id"])] and row["query_version"] == 1
+        assert row["subscriber"] == f"of {queries[int(str(row['subscription_id'])[1:])]}"
+    assert result.notes.posts == 600 and result.notes.matches == len(expected)
+    assert release.attributes == ("lang", "likes") and release.matchers == (
+        1 if plan.layout == "replicated" else plan.matchers
+    )
+
+
+def test_a_change_adds_small_files_and_leaves_the_others(tmp_path: Path) -> None:
+    posts = Posts(seed=6).table(3000)
+    registry = Registry(tmp_path / "registry")
+    registry.add(tweet_based(posts["text"], 3000, 1, Analyser(), words=(2, 4)))
+    releases = Releases(tmp_path / "releases")
+    first = releases.release(registry, registry.version)
+    registry.add(asked("white house"))
+    registry.remove(["s0"])
+    registry.add(asked("zebra"))
+    second = releases.release(registry, registry.version)
+    (new,) = second.files - first.files
+    assert first.files < second.files
+    size = {name: (tmp_path / "releases" / name).stat().st_size for name in second.files}
+    assert size[new] < 0.1 * sum(size.values())
+    assert releases.release(registry, first.version) == first
+
+
+def test_deltas_are_compacted_and_forgotten_files_removed(tmp_path: Path) -> None:
+    registry = Registry(tmp_path / "registry")
+    releases = Releases(tmp_path / "releases", plan=Plan("partitioned", 2))
+    for number in range(20):
+        registry.add(asked(*(f"w{number} OR v{i}" for i in range(number + 1))))
+        release = releases.release(registry, registry.version)
+        releases.forget_before(release.version)
+        files = {path.name for path in (tmp_path / "releases").iterdir()}
+        assert files == {*release.files, f"release-{release.version}.json", "lock"}
+        assert max(len(part.segments) for part in release.parts) <= 8 and len(release.routers) <= 9
+    result = found(pa.table({"id": ["p"], "text": ["w19 v3"]}), release)
+    assert sorted(result.pairs) == sorted(("p", f"s{i}") for i in range(20))
+
+
+def test_a_release_that_is_gone_or_damaged_is_compiled_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    registry = Registry(tmp_path / "registry")
+    registry.add(asked("fire"))
+    registry.remove(["s0"])
+    post = pa.table({"id": ["p"], "text": ["a fire"]})
+    first = Releases(tmp_path / "releases").release(registry, 1)
+    for path in (tmp_path / "releases").glob("segment-*"):
+        path.unlink()
+    again = Releases(tmp_path / "releases").release(registry, 1)
+    assert again.files.isdisjoint(first.files) and found(post, again).pairs == [("p", "s0")]
+    for path in (tmp_path / "releases").glob("segment-*"):
+        path.write_bytes(path.read_bytes()[:-8])
+    assert found(post, Releases(tmp_path / "releases").release(registry, 2)).pairs == []
+    assert "cut off" in caplog.text
+    (tmp_path / "releases" / "release-1.json").write_text("{")
+    assert found(post, Releases(tmp_path / "releases").release(registry, 1)).pairs == [("p", "s0")]
+
+
+def test_another_analyser_is_refused(tmp_path: Path) -> None:
+    registry = Registry(tmp_path / "registry")
+    registry.add(asked("fire"))
+    Releases(tmp_path / "releases").release(registry, 1)
+    german = Analyser("german")
+    with pytest.raises(DataError, match="another analyser"):
+        Releases(tmp_path / "releases", german).release(registry, 1)
+    with pytest.raises(DataError, match="name another folder"):
+        Releases(tmp_path / "releases", german).release(Registry(tmp_path / "registry", german), 1)
+
+
+def test_auto_chooses_by_size_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    table = asked("fire", "smoke")
+    assert Plan().chosen(table) == "replicated" and Plan(replicated_bytes=50).chosen(table) == "partitioned"
+    assert "partitioned layout: 2 subscriptions" in caplog.text
+    with pytest.raises(DataError, match="got 'both'"):
+        Plan("both")  # type: ignore[arg-type]
+
+
+def test_an_empty_registry_has_a_release(tmp_path: Path) -> None:
+    for plan in LAYOUTS[:3]:
+        registry = Registry.create(tmp_path / "registry")
+        folder = tmp_path / f"{plan.layout}{plan.matchers}"
+        release = Releases(folder, plan=plan).release(registry, registry.version)
+        result = found(Posts(seed=1).table(10), release)
+        assert result.pairs == [] and result.notes.posts == 10
