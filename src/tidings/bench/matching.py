@@ -25,6 +25,8 @@ from tidings.model import DataError, Subscription
 from tidings.terms import ENGLISH
 
 BATCH_ROWS = 4096
+FED_ROWS = 16_384
+"""So many posts are given to the index at a time, which takes as many of them at once as it likes."""
 FAN_OUT_ROWS = 512
 CHECKED_POSTS, CHECKED_SUBSCRIPTIONS = 100, 1_100
 """Enough subscriptions for a segment: that is what the others are filed in as well."""
@@ -88,6 +90,7 @@ def figures(workload: Workload, index: GuardIndex, registered_s: float, rounds: 
         "workload": workload.name,
         "subscriptions": subscriptions,
         "posts": posts,
+        "batch": FED_ROWS,
         "rounds": len(rounds),
         **best_and_median("posts_per_s", [each.steady for each in rounds]),
         **best_and_median("first_pass_posts_per_s", [each.first_pass for each in rounds]),
@@ -124,8 +127,8 @@ def _round(index: GuardIndex, workload: Workload, advance: Advance) -> Round:
 
 def _counted(index: GuardIndex, posts: pa.Table, advance: Advance) -> tuple[Counters, float]:
     counters, spent_s = Counters(), 0.0
-    for start in range(0, posts.num_rows, BATCH_ROWS):
-        batch = posts.slice(start, BATCH_ROWS)
+    for start in range(0, posts.num_rows, FED_ROWS):
+        batch = posts.slice(start, FED_ROWS)
         began = time.perf_counter()
         counters += index.count(batch)
         spent_s += time.perf_counter() - began

@@ -43,7 +43,6 @@ from tidings.terms import ENGLISH, Analyser
 from tidings.terms.cells import cells
 from tidings.terms.vocabulary import IntArray
 
-BATCH_ROWS = 4096
 MAX_RECENT = 1 << 16
 MAX_WORDS = 4_000_000
 """When a thread remembers more words of posts, or of queries, it forgets them all."""
@@ -236,6 +235,11 @@ class GuardIndex:
                 for ids in dead:
                     self._bury_numbers(segment, segment.subscribers.ids.find_many(ids), 1, count=0)
                 self._show(1)
+
+    @property
+    def batch_rows(self) -> int:
+        """How many rows :meth:`deliver` likes at a time."""
+        return self._state.batch_rows
 
     @property
     def segment_count(self) -> int:
@@ -437,8 +441,8 @@ class GuardIndex:
     def match(self, table: pa.Table) -> Matches:
         state = self._state
         rows, ids, counters = [np.zeros(0, dtype=np.int64)], [], Counters()
-        for start in range(0, table.num_rows, BATCH_ROWS):
-            batch, good = good_rows(table.slice(start, BATCH_ROWS))
+        for start in range(0, table.num_rows, state.batch_rows):
+            batch, good = good_rows(table.slice(start, state.batch_rows))
             found, spent = self._deliveries(state, batch)
             counters += spent
             own = np.concatenate([np.zeros(0, dtype=np.int64), *(part.rows for part in found)])
@@ -471,7 +475,8 @@ class GuardIndex:
         """The matches of many publications: publication_id, subscription_id, subscriber, tag, query_version."""
         state = self._state
         tables = [
-            self._matched_table(state, table.slice(start, BATCH_ROWS)) for start in range(0, table.num_rows, BATCH_ROWS)
+            self._matched_table(state, table.slice(start, state.batch_rows))
+            for start in range(0, table.num_rows, state.batch_rows)
         ]
         return pa.concat_tables([MATCHES.empty_table(), *tables])
 
@@ -491,8 +496,8 @@ class GuardIndex:
         """How much work matching is, up to where it is known which queries matched, but not who asked for them."""
         state = self._state
         counters = np.zeros(3, dtype=np.int64)
-        for start in range(0, table.num_rows, BATCH_ROWS):
-            canonical, _ = good_rows(table.slice(start, BATCH_ROWS))
+        for start in range(0, table.num_rows, state.batch_rows):
+            canonical, _ = good_rows(table.slice(start, state.batch_rows))
             scratch = self._scratch(state)
             batch = scratch.reader.read(_by_place(state, canonical)[0], state.has_sequences)
             for _ in blocks(state, batch, scratch, counters):
@@ -502,8 +507,8 @@ class GuardIndex:
     def deliver(self, table: pa.Table, now: int | None = None) -> tuple[list[Deliveries], Counters]:
         """Who is to get which row of a canonical table without bad rows, part by part, and how much work it was.
 
-        ``now``: the key of the instant of a publication that has none, instead of the clock's. Every 4,096 rows or so
-        should be a table of their own, which fits into the caches.
+        ``now``: the key of the instant of a publication that has none, instead of the clock's. Every
+        :attr:`batch_rows` rows should be a table of their own.
         """
         return self._deliveries(self._state, table, now)
 

@@ -389,12 +389,18 @@ def _flagged(flags, flag, values, out):
 
 
 @numba.njit(cache=True, nogil=True)
-def _flagged_numbers(e, flags, out):
-    """The numbers e, e + 1, … of those whose flag is not 0; returns how many."""
+def _candidates(e, flags, most, rows, firsts, masks, held, held_rows, sure_rows):
+    """The entries e, e + 1, … with flags from 1 to ``most`` whose first term some of the rows have; returns how many.
+
+    With each go the rows that have it, and those of them that are surely inside the box.
+    """
     count = 0
     for i in range(len(flags)):
-        out[count] = e + i
-        count += flags[i] != 0
+        having = np.uint32(rows & masks[firsts[i]])
+        held[count] = e + i
+        held_rows[count] = having
+        sure_rows[count] = having if flags[i] == 2 else np.uint32(0)
+        count += (flags[i] != 0) & (flags[i] <= most) & (having != 0)
     return count
 
 
@@ -467,6 +473,41 @@ def _longer(array, count):
 
 
 @numba.njit(cache=True, nogil=True)
+def _verified(n, held, held_rows, sure_rows, first, a, b, tests, boxes, stream_offsets, stream, entry_queries, kinds,
+              slots, keys, circles, sequence_words, sequence_offsets, numbers, lon, lat, token_offsets, tokens, masks,
+              query_masks, some, within, touching):  # fmt: skip
+    """Leave with each of n held entries the rows that match it, and its query in its place; returns how many streams
+    were looked at. All compare the slots whose upper halves are ``a`` and ``b`` int32[32]."""
+    for side in range(4):
+        for i in range(n):
+            some[side, i] = boxes[side, held[i]]
+    rows = np.uint32(0)
+    for i in range(n):
+        rows |= held_rows[i] ^ sure_rows[i]
+    _mark_rows(rows, a, b, some[0, :n], some[1, :n], some[2, :n], some[3, :n], within[:n], touching[:n])
+    verified = 0
+    for i in range(n):
+        at = held[i]
+        mask = held_rows[i] & (within[i] | sure_rows[i])
+        edges = held_rows[i] & touching[i] & ~(within[i] | sure_rows[i])
+        if edges:
+            mask |= _rows_at_edges(edges, tests[at], first, slots, keys, numbers)
+        if mask and stream_offsets[at] < stream_offsets[at + 1]:
+            verified += _bits_in(mask)
+            mask = _rows_of_stream(
+                stream_offsets[at], stream_offsets[at + 1], first, mask, stream, masks, kinds, slots, keys, circles,
+                sequence_words, sequence_offsets, numbers, lon, lat, token_offsets, tokens,
+            )  # fmt: skip
+        q = entry_queries[at]
+        if q < 0:
+            q = -q - 1
+            mask &= ~query_masks[q]
+            query_masks[q] |= mask
+        held[i], held_rows[i] = q, mask
+    return verified
+
+
+@numba.njit(cache=True, nogil=True)
 def match_boxes(first_row, terms, term_offsets, numbers, lon, lat, token_offsets, tokens, starts, runs, firsts, tests,
                 boxes, stream_offsets, stream, entry_queries, kinds, slots, keys, circles, sequence_words,
                 sequence_offsets, masks, query_masks, out, row_ends, counters):  # fmt: skip
@@ -480,82 +521,83 @@ def match_boxes(first_row, terms, term_offsets, numbers, lon, lat, token_offsets
     """
     rows = len(term_offsets) - 1
     found = 0
-    flags, held = np.empty(_MANY, dtype=np.uint8), np.empty(_MANY, dtype=np.int32)
+    flags = np.empty(_MANY, dtype=np.uint8)
+    held, held_rows = np.empty(2 * _MANY, dtype=np.int32), np.empty(2 * _MANY, dtype=np.uint32)
+    sure_rows, some = np.empty(2 * _MANY, dtype=np.uint32), np.empty((4, 2 * _MANY), dtype=np.int32)
+    within, touching = np.empty(2 * _MANY, dtype=np.uint32), np.empty(2 * _MANY, dtype=np.uint32)
     a, b = np.zeros(32, dtype=np.int32), np.zeros(32, dtype=np.int32)
-    some = np.empty((4, _MANY), dtype=np.int32)
-    within, touching = np.empty(_MANY, dtype=np.uint32), np.empty(_MANY, dtype=np.uint32)
     common = np.empty(_MANY, dtype=np.int32)
     many, many_rows = np.empty(_MANY, dtype=np.int32), np.empty(_MANY, dtype=np.uint32)
     few, few_rows = np.empty(_FEW * _MANY, dtype=np.int32), np.empty(_FEW * _MANY, dtype=np.uint8)
     for first in range(first_row, rows, 32):
         last = min(first + 32, rows)
+        chunk = np.uint32((np.uint64(1) << np.uint64(last - first)) - np.uint64(1))
         guards = np.empty(term_offsets[last] - term_offsets[first], dtype=np.int32)
         guard_count = _set_masks(first, last, terms, term_offsets, starts, masks, guards)
         common_ends = np.empty(guard_count, dtype=np.int64)
-        candidates = verified = n_common = n_many = n_few = 0
-        for g in range(guard_count):
-            all_rows = masks[guards[g]]
-            e, end = starts[guards[g]], starts[guards[g] + 1]
-            candidates += (end - e) * _bits_in(all_rows)
-            slot_a = slot_b = -1
-            its_rows = all_rows
+        candidates = verified = n_common = n_many = n_few = n = 0
+        slot_a = slot_b = -1
+        having = np.uint32(0)
+        for g in range(guard_count + 1):
+            e = end = 0
+            all_rows = its_rows = np.uint32(0)
             a0 = a1 = b0 = b1 = np.int32(0)
-            while e < end:
-                count = min(_MANY, abs(runs[e]))
-                stop = e + count
-                if slots[tests[e], 0] != slot_a or slots[tests[e], 1] != slot_b:
+            if g < guard_count:
+                e, end = starts[guards[g]], starts[guards[g] + 1]
+                all_rows = masks[guards[g]]
+                candidates += (end - e) * _bits_in(all_rows)
+            fresh = True
+            while e < end or (n > 0 and g == guard_count):
+                others = e < end and (slots[tests[e], 0] != slot_a or slots[tests[e], 1] != slot_b)
+                if n > 0 and (others or n >= _MANY or g == guard_count):
+                    verified += _verified(
+                        n, held, held_rows, sure_rows, first, a, b, tests, boxes, stream_offsets, stream,
+                        entry_queries, kinds, slots, keys, circles, sequence_words, sequence_offsets, numbers, lon, lat,
+                        token_offsets, tokens, masks, query_masks, some, within, touching,
+                    )  # fmt: skip
+                    many, many_rows = _longer(many, n_many + n), _longer(many_rows, n_many + n)
+                    few, few_rows = _longer(few, n_few + _FEW * n), _longer(few_rows, n_few + _FEW * n)
+                    for i in range(n):
+                        mask = held_rows[i]
+                        if _bits_in(mask) > _FEW:
+                            many[n_many], many_rows[n_many] = held[i], mask
+                            n_many += 1
+                        else:
+                            while mask:
+                                bit = mask & (~mask + np.uint32(1))
+                                mask ^= bit
+                                few[n_few], few_rows[n_few] = held[i], _place_of(bit)
+                                n_few += 1
+                    n = 0
+                if e == end:
+                    break
+                if others:
                     slot_a, slot_b = slots[tests[e], 0], slots[tests[e], 1]
-                    its_rows = _upper_halves(first, all_rows, slot_a, numbers, a)
-                    its_rows &= _upper_halves(first, all_rows, slot_b, numbers, b)
+                    having = _upper_halves(first, chunk, slot_a, numbers, a)
+                    having &= _upper_halves(first, chunk, slot_b, numbers, b)
+                if others or fresh:
+                    fresh = False
+                    its_rows = all_rows & having
                     a0, a1 = _least_and_most(its_rows, a)
                     b0, b1 = _least_and_most(its_rows, b)
-                if its_rows == 0:
-                    e = stop
-                    continue
-                _compare(
-                    a0, a1, b0, b1, boxes[0, e:stop], boxes[1, e:stop], boxes[2, e:stop], boxes[3, e:stop],
-                    flags[:count],
-                )  # fmt: skip
-                if runs[e] > 0 and firsts[e] == ALWAYS and its_rows == all_rows:
-                    common = _longer(common, n_common + count)
-                    n_common += _flagged(flags[:count], np.uint8(2), entry_queries[e:stop], common[n_common:])
-                    for i in range(count):
-                        flags[i] &= np.uint8(1)
-                n = _flagged_numbers(e, flags[:count], held)
-                many, many_rows = _longer(many, n_many + n), _longer(many_rows, n_many + n)
-                few, few_rows = _longer(few, n_few + _FEW * n), _longer(few_rows, n_few + _FEW * n)
-                for side in range(4):
-                    for i in range(n):
-                        some[side, i] = boxes[side, held[i]]
-                _mark_rows(its_rows, a, b, some[0, :n], some[1, :n], some[2, :n], some[3, :n], within[:n], touching[:n])
-                for i in range(n):
-                    at = held[i]
-                    mask = within[i] & masks[firsts[at]]
-                    edges = touching[i] & ~within[i] & masks[firsts[at]]
-                    if edges:
-                        mask |= _rows_at_edges(edges, tests[at], first, slots, keys, numbers)
-                    if stream_offsets[at] < stream_offsets[at + 1] and mask:
-                        verified += _bits_in(mask)
-                        mask = _rows_of_stream(
-                            stream_offsets[at], stream_offsets[at + 1], first, mask, stream, masks, kinds, slots, keys,
-                            circles, sequence_words, sequence_offsets, numbers, lon, lat, token_offsets, tokens,
-                        )  # fmt: skip
-                    q = entry_queries[at]
-                    if q < 0:
-                        q = -q - 1
-                        mask &= ~query_masks[q]
-                        query_masks[q] |= mask
-                    if _bits_in(mask) > _FEW:
-                        many[n_many], many_rows[n_many] = q, mask
-                        n_many += 1
-                    else:
-                        while mask:
-                            bit = mask & (~mask + np.uint32(1))
-                            mask ^= bit
-                            few[n_few], few_rows[n_few] = q, _place_of(bit)
-                            n_few += 1
+                count = min(_MANY, abs(runs[e]))
+                stop = e + count
+                if its_rows:
+                    _compare(
+                        a0, a1, b0, b1, boxes[0, e:stop], boxes[1, e:stop], boxes[2, e:stop], boxes[3, e:stop],
+                        flags[:count],
+                    )  # fmt: skip
+                    most = 2
+                    if runs[e] > 0 and firsts[e] == ALWAYS and its_rows == all_rows:
+                        common = _longer(common, n_common + count)
+                        n_common += _flagged(flags[:count], np.uint8(2), entry_queries[e:stop], common[n_common:])
+                        most = 1
+                    n += _candidates(
+                        e, flags[:count], most, its_rows, firsts[e:stop], masks, held[n:], held_rows[n:], sure_rows[n:]
+                    )
                 e = stop
-            common_ends[g] = n_common
+            if g < guard_count:
+                common_ends[g] = n_common
         total = _written(
             first, last, found, guards[:guard_count], common_ends, common, masks, many[:n_many], many_rows[:n_many],
             few[:n_few], few_rows[:n_few], out, row_ends,

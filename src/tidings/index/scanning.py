@@ -23,6 +23,7 @@ from tidings.index.segment import Segment
 from tidings.terms import Analyser
 from tidings.terms.vocabulary import IdArray, IntArray
 
+BATCH_ROWS = 4096
 _FIRST_ROOM = 1 << 20
 
 
@@ -36,6 +37,11 @@ class State:
     segments: tuple[Segment, ...]
     recent: RecentView
     moment: int
+
+    @property
+    def batch_rows(self) -> int:
+        """How many rows to match at a time: what fits into the caches; with places more, for nearer neighbours."""
+        return 4 * BATCH_ROWS if self.has_places else BATCH_ROWS
 
     @property
     def has_places(self) -> bool:

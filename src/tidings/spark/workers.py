@@ -17,7 +17,6 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from tidings.index import Counters
-from tidings.index.guard import BATCH_ROWS
 from tidings.index.scanning import Deliveries
 from tidings.partitioning import MatcherSets, Router, once
 from tidings.spark.notes import Tally, note
@@ -148,9 +147,10 @@ def _matches(
     posts: pa.Table, share: OpenShare, now: int | None, work: _Work, matcher: int = 0
 ) -> Iterator[pa.RecordBatch]:
     """The matches of a canonical table without bad rows."""
-    for start in range(0, posts.num_rows, BATCH_ROWS):
+    size = share.index.batch_rows
+    for start in range(0, posts.num_rows, size):
         with work.timed():
-            rows = posts.slice(start, BATCH_ROWS).combine_chunks()
+            rows = posts.slice(start, size).combine_chunks()
             found, counters = share.index.deliver(rows, now)
         work.counters += counters
         for part in found:
