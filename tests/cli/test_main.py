@@ -13,6 +13,7 @@ runner = CliRunner()
 COMMANDS = [
     ["bench"],
     ["demo"],
+    ["tour"],
     ["match"],
     ["subscribe"],
     ["unsubscribe"],
@@ -30,17 +31,17 @@ def tidings(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def test_the_demo_shows_matches_and_why() -> None:
-    result = runner.invoke(app, ["demo", "--posts", "300", "--seed", "1"])
+def test_the_tour_shows_matches_and_why() -> None:
+    result = runner.invoke(app, ["tour", "--posts", "300", "--seed", "1"])
     assert result.exit_code == 0
     assert 'fire: "fire"; no drill' in result.stdout
     assert "column 6: unknown operator '&'" in result.stdout
     assert "of 300 posts reached somebody" in result.stdout
 
 
-def test_the_demo_depends_on_its_seed_alone() -> None:
+def test_the_tour_depends_on_its_seed_alone() -> None:
     def shown(seed: str) -> str:
-        return runner.invoke(app, ["demo", "--posts", "50", "--seed", seed]).stdout.rpartition(", in ")[0]
+        return runner.invoke(app, ["tour", "--posts", "50", "--seed", seed]).stdout.rpartition(", in ")[0]
 
     assert shown("1") == shown("1") != shown("2")
 

@@ -35,3 +35,11 @@ class Part(StrEnum):
     latency = "latency"
     churn = "churn"
     durable = "durable"
+
+
+class SparkPart(StrEnum):
+    """Ours beside plain SQL and the floor, memory, and both layouts by the number of subscriptions and matchers."""
+
+    replicated = "replicated"
+    memory = "memory"
+    layouts = "layouts"

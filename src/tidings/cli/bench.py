@@ -5,11 +5,14 @@ from __future__ import annotations
 from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tidings.bench.names import Name, Part, Peer
+from tidings.bench.names import Name, Part, Peer, SparkPart
+
+if TYPE_CHECKING:
+    from tidings.bench.matching import Workload
 
 app = typer.Typer(name="bench", help="Measure, and check that what is compared is equal.", no_args_is_help=True)
 
@@ -167,6 +170,56 @@ def engine(  # noqa: PLR0913
             with progress("publishing", 2 * rounds) as advance:
                 figures = churn.measure(asked, newcomers, settings, Path(folder) if durable else None, advance)
     _tell(f"engine {part}", data, figures, seed, output_format, save)
+
+
+@app.command(epilog="Example: tidings bench spark replicated --workload words --data path/to/data")
+def spark(  # noqa: PLR0913
+    part: Annotated[SparkPart, typer.Argument(help="What is measured.")],
+    *,
+    workload_name: Annotated[Name, typer.Option("--workload", help="What is asked: words or posts.")] = Name.words,
+    subscriptions: Annotated[
+        int | None, typer.Option(min=1, help="How many ask, or ask at most; 100,000 if replicated, else a million.")
+    ] = None,
+    posts: Annotated[
+        int | None, typer.Option(min=1, help="How many posts are matched; 200,000 if replicated, else 20,000.")
+    ] = None,
+    sql_posts: Annotated[int | None, typer.Option(min=1, help="How many of them SQL gets; all, without.")] = None,
+    rounds: Rounds = 3,
+    data: Data = None,
+    seed: Seed = 1,
+    output_format: HowToPrint = Format.table,
+    save: Save = None,
+) -> None:
+    """Matching in Spark on two cores; needs Java.
+
+    replicated: ours, plain Spark SQL and the floor (rows to Python and back), equal matches first. memory: of all
+    processes together. layouts: replicated and partitioned, by subscriptions and matchers.
+    """
+    from tidings.bench import spark as measured  # noqa: PLC0415
+    from tidings.bench.workloads import IN_WORDS, workload  # noqa: PLC0415
+    from tidings.cli.output import progress  # noqa: PLC0415
+
+    if workload_name not in IN_WORDS:
+        raise typer.BadParameter("plain SQL matches words only; choose words, posts or topics", param_hint="--workload")
+    is_replicated = part == SparkPart.replicated
+    asking = subscriptions or (100_000 if is_replicated else 1_000_000)
+    post_count = posts or (200_000 if is_replicated else 20_000)
+
+    def made(count: int) -> Workload:
+        return workload(workload_name, data, count, post_count, seed, max(300_000, 2 * post_count))
+
+    with TemporaryDirectory(prefix="tidings-bench-") as folder, measured.session() as session:
+        bench = measured.Bench(session, Path(folder))
+        if part == SparkPart.layouts:
+            counts = measured.sizes(asking)
+            with progress("matching", len(counts) * rounds * (1 + len(measured.MATCHERS))) as advance:
+                figures = measured.layouts(made, counts, bench, rounds, advance)
+        elif part == SparkPart.memory:
+            figures = measured.memory(made(asking), bench)
+        else:
+            with progress("matching", rounds * measured.WAYS) as advance:
+                figures = measured.replicated(made(asking), bench, rounds, sql_posts, advance)
+    _tell(f"spark {part}", data, figures, seed, output_format, save)
 
 
 def _tell(

@@ -46,8 +46,8 @@ def options(
 
 @app.command(epilog="Example: tidings demo --seconds 20 --rate 5000 --seed 7")
 def demo(
-    seconds: Annotated[float, typer.Option(min=1, max=3600, help="How long the stream runs.")] = 40,
-    rate: Annotated[int, typer.Option(min=10, max=1_000_000, help="Posts per second.")] = 2000,
+    seconds: Annotated[float, typer.Option(min=1, max=3600, help="How long the stream runs.")] = 30,
+    rate: Annotated[int, typer.Option(min=10, max=1_000_000, help="Posts per second.")] = 1000,
     subscriptions: Annotated[int, typer.Option(min=1, max=5_000_000, help="How many queries wait for them.")] = 5000,
     seed: Annotated[int, typer.Option(min=0, help="Another seed, other posts and queries.")] = 1,
     plot: Annotated[Path | None, typer.Option(help="Where the picture goes: a .png or .svg file.")] = None,

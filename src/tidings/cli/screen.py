@@ -1,4 +1,4 @@
-"""What does the demo show and keep of each batch? A few matches to read, counts, and enough to check them afterwards."""
+"""What does the demo show and keep of each batch? Some matches to read, counts, and what is needed to check them."""
 
 from __future__ import annotations
 
@@ -104,12 +104,9 @@ def _chosen(reports: Iterable[Report], screen: Screen) -> Iterator[tuple[Report,
     """The posts of each batch that are checked: batches follow one another without a gap."""
     start = 0
     for report in reports:
-        end, every = start + report.posts, screen.every
-        first = -(-start // every) * every
-        chosen = [screen.posts.table(1, row) for row in range(first, end, every)]
-        if chosen:
-            yield report, pa.concat_tables(chosen)
-        start = end
+        rows = range(-start % screen.every, report.posts, screen.every)
+        yield report, screen.posts.table(report.posts, start).take(pa.array(rows, pa.int64()))
+        start += report.posts
 
 
 def _pairs(table: pa.Table) -> list[Pair]:

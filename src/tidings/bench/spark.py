@@ -1,0 +1,356 @@
+"""How fast does Spark match with our index, beside plain Spark SQL and beside doing nothing at all?
+
+All ways read one file of posts and write to the sink that forgets, on two cores, in turn. Nothing at all is the floor:
+the same rows to Python and back. Before anything is measured, ours and SQL have to give the same matches.
+"""
+
+from __future__ import annotations
+
+import cProfile
+import os
+import pstats
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tidings.bench import plain_sql
+from tidings.bench.matching import Advance, Workload, best_and_median, silent
+from tidings.bench.resident import Watch
+from tidings.model import DataError
+from tidings.partitioning import Router
+from tidings.registry.validation import check_subscriptions
+from tidings.terms import ENGLISH
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+CHECKED_POSTS = 2_000
+TRIAL_POSTS = 10_000
+"""Which way of SQL is the fastest shows only where its fixed costs, such as the broadcast, do not hide it."""
+
+BATCH_ROWS = 20_000
+SIZES = (10_000, 100_000, 1_000_000)
+MATCHERS = (2, 8, 16)
+WAYS = 4
+"""Floor, ours, and SQL by the rarest word and by pairs."""
+_FILE_PARTS = 16
+_SESSION = {
+    "spark.ui.enabled": "false",
+    "spark.driver.memory": "4g",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": str(BATCH_ROWS),
+    "spark.sql.shuffle.partitions": "8",
+    "spark.sql.files.minPartitionNum": "8",
+    "spark.sql.files.openCostInBytes": "0",
+}
+_STEPS = {
+    "reading": ("spark.py", "_read"),
+    "sifting": ("sifting.py", "sift"),
+    "analysis": ("reader.py", "read"),
+    "matching": ("scanning.py", "_matched"),
+    "fan_out": ("scanning.py", "fanned_out"),
+    "output": ("workers.py", "_delivered"),
+    "writing": ("spark.py", "_write"),
+}
+"""What a worker does, and the functions in which it does it."""
+
+
+@contextmanager
+def session() -> Iterator[SparkSession]:
+    """Two cores and no web pages; stopped at the end."""
+    from pyspark.sql import SparkSession  # noqa: PLC0415  # the JVM starts only where something is measured
+
+    from tidings.spark.config import SETTINGS  # noqa: PLC0415
+
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    builder = SparkSession.builder.master("local[2]").appName("tidings bench")
+    for name, value in (SETTINGS | _SESSION | plain_sql.SETTINGS).items():
+        builder = builder.config(name, value)
+    spark = builder.getOrCreate()
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """A session, and a folder for the files of a run."""
+
+    spark: SparkSession
+    folder: Path
+
+    def written(self, name: str, table: pa.Table) -> DataFrame:
+        """A table as a file that Spark reads in some equal parts."""
+        path = self.folder / f"{name}.parquet"
+        pq.write_table(table, path, row_group_size=-(-table.num_rows // _FILE_PARTS))
+        return self.spark.read.parquet(str(path))
+
+
+def replicated(
+    workload: Workload, bench: Bench, rounds: int = 3, sql_posts: int | None = None, advance: Advance = silent
+) -> dict[str, Any]:
+    """Ours in the replicated layout, the fastest SQL, and the floor; ``advance`` is told of each run.
+
+    ``sql_posts``: SQL gets the first so many posts only.
+    """
+    from tidings.spark import match  # noqa: PLC0415
+
+    posts = bench.written("posts", workload.posts)
+    began = time.perf_counter()
+    ours = match(
+        posts, workload.subscriptions, layout="replicated", folder=bench.folder / "index", sample=workload.sample
+    )
+    compiled_s = time.perf_counter() - began
+    floor = posts.mapInArrow(unchanged, "id string, text string")
+    first_s, _ = _seconds(ours), _seconds(floor)
+    few = workload.posts.slice(0, CHECKED_POSTS)
+    matches = _checked(workload, bench, few)
+    trials = _trials(workload, bench, workload.posts.slice(0, TRIAL_POSTS))
+    sql_rows = min(sql_posts or workload.posts.num_rows, workload.posts.num_rows)
+    by_way = _asked_in_sql(bench, workload.posts.slice(0, sql_rows), workload.subscriptions)
+    plain = max((way for way in plain_sql.WAYS if way != plain_sql.PAIRS), key=trials.__getitem__)
+    ways: dict[str, tuple[DataFrame, int]] = {
+        "floor": (floor, workload.posts.num_rows),
+        "ours": (ours, workload.posts.num_rows),
+        "sql_rarest_word": (by_way(plain), sql_rows),
+        "sql_pairs": (by_way(plain_sql.PAIRS), sql_rows),
+    }
+    rates = _in_turn(ways, rounds, advance)
+    best = {way: max(found) for way, found in rates.items()}
+    return {
+        "workload": workload.name,
+        "subscriptions": workload.subscriptions.num_rows,
+        "posts": workload.posts.num_rows,
+        "sql_posts": sql_rows,
+        "rounds": rounds,
+        "matches_per_post": round(matches / few.num_rows, 2),
+        "compiled_s": round(compiled_s, 2),
+        "first_run_posts_per_s": round(workload.posts.num_rows / first_s),
+        **{
+            name: value
+            for way, found in rates.items()
+            for name, value in best_and_median(f"{way}_posts_per_s", found).items()
+        },
+        "sql_rarest_word_by": plain,
+        "ratio_to_sql_rarest_word": round(best["ours"] / best["sql_rarest_word"], 1),
+        "ratio_to_sql_pairs": round(best["ours"] / best["sql_pairs"], 1),
+        "ratio_to_floor": round(best["ours"] / best["floor"], 3),
+        "trial_posts": min(TRIAL_POSTS, workload.posts.num_rows),
+        **{f"trial_{way}_posts_per_s": round(rate) for way, rate in trials.items()},
+        **worker_steps(workload, bench.folder / "index"),
+    }
+
+
+def memory(workload: Workload, bench: Bench) -> dict[str, Any]:
+    """How much memory the driver, the JVM and the Python workers have at most while all posts are matched."""
+    from tidings.spark import match  # noqa: PLC0415
+
+    posts = bench.written("posts", workload.posts)
+    with Watch() as watch:
+        began = time.perf_counter()
+        ours = match(
+            posts, workload.subscriptions, layout="replicated", folder=bench.folder / "index", sample=workload.sample
+        )
+        compiled_s = time.perf_counter() - began
+        compiling = watch.peak
+        match_s = min(_seconds(ours), _seconds(ours))
+    peak = watch.peak
+    return {
+        "workload": workload.name,
+        "subscriptions": workload.subscriptions.num_rows,
+        "posts": workload.posts.num_rows,
+        "compiled_s": round(compiled_s, 2),
+        "posts_per_s": round(workload.posts.num_rows / match_s),
+        "index_bytes": sum(file.stat().st_size for file in (bench.folder / "index").iterdir()),
+        "processes": peak.processes,
+        "compiling_peak_resident_bytes": compiling.resident_bytes,
+        "peak_resident_bytes": peak.resident_bytes,
+        **{f"peak_{kind}_bytes": size for kind, size in peak.by_kind.items()},
+    }
+
+
+def sizes(most: int) -> list[int]:
+    """Those up to ``most``."""
+    found = [size for size in SIZES if size <= most]
+    if not found:
+        raise DataError(f"layouts begin with {SIZES[0]:,} subscriptions, got {most:,} as the most")
+    return found
+
+
+def layouts(
+    made: Callable[[int], Workload], counts: list[int], bench: Bench, rounds: int = 3, advance: Advance = silent
+) -> dict[str, Any]:
+    """Both layouts for each count, as columns; ``advance`` is told of each run.
+
+    The replicated layout has 0 matchers. That no more posts are shuffled than the router says is checked.
+    """
+    from tidings.spark import Plan  # noqa: PLC0415
+
+    rows: list[dict[str, Any]] = []
+    for count in counts:
+        workload = made(count)
+        checked = check_subscriptions(workload.subscriptions, ENGLISH).accepted
+        auto = Plan().chosen(checked)
+        posts = bench.written("posts", workload.posts)
+        found = [_laid_out(workload, checked, posts, bench.folder, matchers) for matchers in (0, *MATCHERS)]
+        if len({each.matches for each in found}) > 1:
+            raise DataError(f"{workload.name}: the layouts give different matches; this is a bug, please report it")
+        ways = {str(each.matchers): (each.frame, workload.posts.num_rows) for each in found}
+        rates = _in_turn(ways, rounds, advance)
+        for each in found:
+            best = best_and_median("posts_per_s", rates[str(each.matchers)])
+            rows.append({"subscriptions": count, "matchers": each.matchers, **best, **each.figures(), "auto": auto})
+    return {
+        "workload": "words",
+        "posts": workload.posts.num_rows,
+        "rounds": rounds,
+        **{name: [row[name] for row in rows] for name in rows[0]},
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """One layout, compiled. ``shuffled``: how many posts came to matchers, all counted."""
+
+    matchers: int
+    frame: DataFrame
+    compiled_s: float
+    posts: int
+    shuffled: int
+    matches: int
+
+    def figures(self) -> dict[str, Any]:
+        return {
+            "spread": round(self.shuffled / self.posts, 2),
+            "posts_shuffled": self.shuffled,
+            "compiled_s": round(self.compiled_s, 2),
+        }
+
+
+def _laid_out(workload: Workload, subscriptions: pa.Table, posts: DataFrame, home: Path, matchers: int) -> _Layout:
+    from pyspark.sql import Observation  # noqa: PLC0415
+
+    from tidings.spark import Plan, Releases  # noqa: PLC0415
+    from tidings.spark.matching import matched, matches, observed  # noqa: PLC0415
+    from tidings.spark.notes import Notes  # noqa: PLC0415
+
+    folder = home / f"{subscriptions.num_rows}-{matchers}"
+    plan = Plan("partitioned", matchers) if matchers else Plan("replicated")
+    began = time.perf_counter()
+    release = Releases(folder, ENGLISH, workload.sample, plan).compiled(subscriptions)
+    compiled_s = time.perf_counter() - began
+    found = matched(posts, release)
+    observation = Observation()
+    _seconds(observed(found, observation))
+    notes = Notes.read(observation.get["notes"])
+    shuffled = 0
+    if matchers:
+        shuffled = sum(tally.posts for tally in notes.tallies if tally.stage == "match")
+        routes = Router.open(*(folder / name for name in release.routers)).route(workload.posts)
+        if shuffled != int(routes.sizes().sum()):
+            raise DataError(f"{shuffled:,} posts reached matchers, not as many as were routed; please report this bug")
+    return _Layout(matchers, matches(found), compiled_s, workload.posts.num_rows, shuffled, notes.matches)
+
+
+def unchanged(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The floor: what comes in goes out."""
+    yield from batches
+
+
+def worker_steps(workload: Workload, folder: Path) -> dict[str, float]:
+    """Microseconds a post that the steps of a worker take, in this process, words known; and all of them together."""
+    from tidings.spark import Releases  # noqa: PLC0415
+    from tidings.spark.workers import MatchAll  # noqa: PLC0415
+
+    checked = check_subscriptions(workload.subscriptions, ENGLISH).accepted
+    work = MatchAll(Releases(folder, ENGLISH, workload.sample).compiled(checked))
+    sent = [_write([batch]) for batch in workload.posts.combine_chunks().to_batches(max_chunksize=BATCH_ROWS)]
+    for _ in work(batch for data in sent for batch in _read(data)):
+        pass
+    profile = cProfile.Profile()
+    began = time.perf_counter()
+    profile.enable()
+    for found in work(batch for data in sent for batch in _read(data)):
+        _write([found])
+    profile.disable()
+    all_s = time.perf_counter() - began
+    spent = {(Path(file).name, name): total for (file, _, name), (*_, total, _) in _stats(profile).items()}
+    each_us = 1e6 / workload.posts.num_rows
+    steps = {f"worker_{step}_us": round(each_us * spent.get(function, 0.0), 2) for step, function in _STEPS.items()}
+    return {**steps, "worker_all_us": round(each_us * all_s, 2)}
+
+
+def _stats(profile: cProfile.Profile) -> dict[tuple[str, int, str], tuple[int, int, float, float, Any]]:
+    return pstats.Stats(profile).stats  # type: ignore[attr-defined,no-any-return]
+
+
+def _read(data: pa.Buffer) -> list[pa.RecordBatch]:
+    with pa.ipc.open_stream(data) as stream:
+        return list(stream)
+
+
+def _write(batches: list[pa.RecordBatch]) -> pa.Buffer:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batches[0].schema) as stream:
+        for batch in batches:
+            stream.write_batch(batch)
+    return sink.getvalue()
+
+
+def _seconds(frame: DataFrame) -> float:
+    """How long it takes to make all rows, which nobody gets."""
+    began = time.perf_counter()
+    frame.write.format("noop").mode("overwrite").save()
+    return time.perf_counter() - began
+
+
+def _in_turn(ways: dict[str, tuple[DataFrame, int]], rounds: int, advance: Advance) -> dict[str, list[float]]:
+    """Posts a second of each way, round by round."""
+    rates: dict[str, list[float]] = {way: [] for way in ways}
+    for _ in range(rounds):
+        for way, (frame, posts) in ways.items():
+            rates[way].append(posts / _seconds(frame))
+            advance(1)
+    return rates
+
+
+def _asked_in_sql(bench: Bench, posts: pa.Table, subscriptions: pa.Table) -> Callable[[str], DataFrame]:
+    prepared = plain_sql.prepared(posts, subscriptions)
+    words = bench.written(f"words-{posts.num_rows}", prepared.posts)
+    asked = bench.written(f"asked-{posts.num_rows}", prepared.subscriptions)
+    return lambda way: plain_sql.asked_by(way, words, asked)
+
+
+def _checked(workload: Workload, bench: Bench, posts: pa.Table) -> int:
+    """How many matches some posts have; ours and each way of SQL give the same rows, or the run fails."""
+    from tidings.spark import match  # noqa: PLC0415
+
+    found = match(bench.written("few", posts), workload.subscriptions, layout="replicated", sample=workload.sample)
+    ours = _sorted(found)
+    by_way = _asked_in_sql(bench, posts, workload.subscriptions)
+    for way in plain_sql.WAYS:
+        if not _sorted(by_way(way)).equals(ours):
+            raise DataError(
+                f"{workload.name}: SQL by {way} gives other matches than ours; this is a bug, please report it"
+            )
+    return int(ours.num_rows)
+
+
+def _sorted(frame: DataFrame) -> pa.Table:
+    table = frame.toArrow()
+    return table.sort_by([("publication_id", "ascending"), ("subscription_id", "ascending")]).combine_chunks()
+
+
+def _trials(workload: Workload, bench: Bench, posts: pa.Table) -> dict[str, float]:
+    """Posts a second of each way of SQL, on some posts: the better of two runs, for the JVM is slow at first."""
+    by_way = _asked_in_sql(bench, posts, workload.subscriptions)
+    frames = {way: (by_way(way), posts.num_rows) for way in plain_sql.WAYS}
+    return {way: max(rates) for way, rates in _in_turn(frames, 2, silent).items()}
