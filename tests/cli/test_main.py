@@ -23,6 +23,8 @@ COMMANDS = [
     ["bench", "matching"],
     ["bench", "growth"],
     ["bench", "engine"],
+    ["bench", "spark"],
+    ["run"],
 ]
 
 

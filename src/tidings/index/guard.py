@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -521,7 +520,7 @@ class GuardIndex:
         instants = self._instants(table, now)
         found = [fanned_out(block, instants, state.moment) for block in blocks(state, batch, scratch, counters)]
         if order is not None:
-            found = [replace(part, rows=order[part.rows]) for part in found]
+            found = [_in_order(part, order) for part in found]
         return found, Counters(*counters.tolist())
 
     def _scratch(self, state: State) -> Scratch:
@@ -558,6 +557,13 @@ def _by_place(state: State, table: pa.Table) -> tuple[pa.Table, IntArray | None]
     lon, lat = place_columns(table)
     order = np.argsort(cells(np.nan_to_num(lon), np.nan_to_num(lat)), kind="stable")
     return table.take(pa.array(order)), order
+
+
+def _in_order(found: Deliveries, order: IntArray) -> Deliveries:
+    """The same by rising row, where ``order`` says which row each was."""
+    rows = order[found.rows]
+    by_row = np.argsort(rows.astype(np.uint16) if len(order) <= 1 << 16 else rows, kind="stable")  # 16 bits: by radix
+    return Deliveries(found.part, rows[by_row], found.numbers[by_row])
 
 
 def _key(form: tuple[Conjunction, ...]) -> Hashable:

@@ -389,6 +389,18 @@ def _flagged(flags, flag, values, out):
 
 
 @numba.njit(cache=True, nogil=True)
+def _common(flags, rows, firsts, masks, values, out):
+    """Copy the values that have flag 2 and whose first term all the rows have; their flags become 0. How many."""
+    count = 0
+    for i in range(len(flags)):
+        for_all = (flags[i] == 2) & (np.uint32(rows & ~masks[firsts[i]]) == 0)
+        out[count] = values[i]
+        count += for_all
+        flags[i] *= np.uint8(not for_all)
+    return count
+
+
+@numba.njit(cache=True, nogil=True)
 def _candidates(e, flags, most, rows, firsts, masks, held, held_rows, sure_rows):
     """The entries e, e + 1, … with flags from 1 to ``most`` whose first term some of the rows have; returns how many.
 
@@ -588,10 +600,15 @@ def match_boxes(first_row, terms, term_offsets, numbers, lon, lat, token_offsets
                         flags[:count],
                     )  # fmt: skip
                     most = 2
-                    if runs[e] > 0 and firsts[e] == ALWAYS and its_rows == all_rows:
+                    if runs[e] > 0 and its_rows == all_rows:
                         common = _longer(common, n_common + count)
-                        n_common += _flagged(flags[:count], np.uint8(2), entry_queries[e:stop], common[n_common:])
-                        most = 1
+                        if firsts[e] == ALWAYS:
+                            n_common += _flagged(flags[:count], np.uint8(2), entry_queries[e:stop], common[n_common:])
+                            most = 1
+                        else:
+                            n_common += _common(
+                                flags[:count], its_rows, firsts[e:stop], masks, entry_queries[e:stop], common[n_common:]
+                            )
                     n += _candidates(
                         e, flags[:count], most, its_rows, firsts[e:stop], masks, held[n:], held_rows[n:], sure_rows[n:]
                     )
