@@ -42,6 +42,7 @@ WAYS = 4
 """Floor, ours, and SQL by the rarest word and by pairs."""
 _FILE_PARTS = 16
 _SESSION = {
+    "spark.master": "local[2]",
     "spark.ui.enabled": "false",
     "spark.driver.memory": "4g",
     "spark.sql.execution.arrow.maxRecordsPerBatch": str(BATCH_ROWS),
@@ -64,16 +65,11 @@ _STEPS = {
 @contextmanager
 def session() -> Iterator[SparkSession]:
     """Two cores and no web pages; stopped at the end."""
-    from pyspark.sql import SparkSession  # noqa: PLC0415  # the JVM starts only where something is measured
-
-    from tidings.spark.config import SETTINGS  # noqa: PLC0415
+    from tidings.spark.config import started  # noqa: PLC0415  # the JVM starts only where something is measured
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    builder = SparkSession.builder.master("local[2]").appName("tidings bench")
-    for name, value in (SETTINGS | _SESSION | plain_sql.SETTINGS).items():
-        builder = builder.config(name, value)
-    spark = builder.getOrCreate()
+    spark = started("tidings bench", _SESSION | plain_sql.SETTINGS)
     try:
         yield spark
     finally:

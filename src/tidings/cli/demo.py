@@ -28,7 +28,7 @@ from tidings.cli.screen import Screen, check
 from tidings.cli.tour import QUERIES
 from tidings.model import DataError
 from tidings.registry import Registry
-from tidings.spark.config import SETTINGS
+from tidings.spark.config import started
 from tidings.spark.generator import NAME, register
 from tidings.spark.pipeline import Pipeline, Running
 from tidings.spark.progress import Progress
@@ -158,18 +158,16 @@ def _session(home: Path) -> Iterator[SparkSession]:
     """Spark of this Python on this machine, whatever the environment says."""
     os.environ.pop("SPARK_HOME", None)
     os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
-    settings = SETTINGS | {
+    settings = {
+        "spark.master": "local[2,4]",
         "spark.ui.enabled": "false",
         "spark.sql.shuffle.partitions": str(_MATCHERS),
         "spark.sql.warehouse.dir": str(home / "warehouse"),
         "spark.local.dir": str(home / "spark"),
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     }
-    builder = SparkSession.builder.master("local[2,4]").appName("tidings demo")
-    for name, value in settings.items():
-        builder = builder.config(name, value)
     with _stderr_in(home / "spark.log"):
-        spark = builder.getOrCreate()
+        spark = started("tidings demo", settings)
     try:
         yield spark
     finally:

@@ -26,6 +26,7 @@ class Filer:
         self._terms = terms
         self._predicates = predicates
         self._sample = sample
+        self._known_words: dict[str, tuple[float, int]] = {}
 
     def file(self, conjunction: Conjunction) -> list[Entry]:
         """The entries of a conjunction: one, or one for each part of a cover. A publication has at most one part."""
@@ -41,11 +42,20 @@ class Filer:
             return self._covered(areas[0][1], [area for _, area in areas[1:]], rarest_first, others)
         return [self._entry(rarest_first[0], rarest_first[1:], [area for _, area in areas], others)]
 
-    def words(self, words: list[str]) -> Entry:
-        """The entry of a conjunction of words, without repetitions."""
-        rarest_first = sorted(words, key=self._sample.word)
-        guard, *rest = [self._terms.word(word) for word in rarest_first]
-        return Entry(guard, rest[0] if rest else kernels.ALWAYS, NO_TEST, tuple(rest[1:]))
+    def words(self, words: list[str]) -> tuple[int, ...]:
+        """The terms of different words: rarest first, and among words as rare the newest."""
+        known = self._known_words
+        try:
+            ranks = sorted([known[word] for word in words])
+        except KeyError:
+            known.update((word, (self._sample.word(word), -self._terms.word(word))) for word in words)
+            ranks = sorted([known[word] for word in words])
+        return tuple([-term for _, term in ranks])
+
+    @staticmethod
+    def entry_of(terms: tuple[int, ...]) -> Entry:
+        """The entry of a conjunction of terms and nothing else, of which the first guards."""
+        return Entry(terms[0], terms[1] if len(terms) > 1 else kernels.ALWAYS, NO_TEST, terms[2:])
 
     def _covered(
         self, area: Range | Within, areas: list[Range | Within], terms: list[int], others: list[int]

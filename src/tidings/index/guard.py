@@ -21,7 +21,7 @@ import pyarrow as pa
 from tidings.index import kernels
 from tidings.index.bulk import file_plain
 from tidings.index.dictionary import Dictionary
-from tidings.index.entries import NO_TEST, Entry, joined, loose
+from tidings.index.entries import Entry, joined, loose
 from tidings.index.filing import Filer
 from tidings.index.matcher import Clock, Counters, Matches
 from tidings.index.predicates import Arrays, Predicates
@@ -321,7 +321,6 @@ class GuardIndex:
         self._predicates: Predicates = filed.predicates
         self._segments = filed.segments
         self._filer = Filer(self._terms, self._predicates, self._sample)
-        self._word_terms: dict[str, tuple[float, int]] = {}
         self._last: tuple[Shown, State] | None = None
         self._recent: Recent = Recent()
         self._saved = Saved()
@@ -352,19 +351,10 @@ class GuardIndex:
         return last[1]
 
     def _word_query(self, words: list[str]) -> int:
-        """The recent query of some words, filed if it is new; among words as rare, the newest guards it."""
-        known = self._word_terms
-        try:
-            rarest_first = sorted([known[word] for word in words])
-        except KeyError:
-            known.update((word, (self._sample.word(word), -self._terms.word(word))) for word in words)
-            rarest_first = sorted([known[word] for word in words])
-        terms = tuple([-term for _, term in rarest_first])
+        """The recent query of some words, filed if it is new."""
+        terms = self._filer.words(words)
         query = self._recent.find(terms)
-        if query < 0:
-            first = terms[1] if len(terms) > 1 else kernels.ALWAYS
-            query = self._recent.file(terms, [[Entry(terms[0], first, NO_TEST, terms[2:])]])
-        return query
+        return self._recent.file(terms, [[self._filer.entry_of(terms)]]) if query < 0 else query
 
     def _form_query(self, form: tuple[Conjunction, ...]) -> int:
         """The recent query of a normal form, filed if it is new."""

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidings.index import kernels
+from tidings.index.boxes.kernels import match_boxes, match_boxes_briefly
 from tidings.index.dictionary import Dictionary
 from tidings.index.entries import Entries
 from tidings.index.predicates import Arrays
@@ -107,8 +108,8 @@ class Kernels(NamedTuple):
     boxes: Callable[..., int]
 
 
-_AT_LENGTH = Kernels(kernels.match_chained, kernels.match_side_by_side, kernels.match_boxes)
-BRIEFLY = Kernels(kernels.match_chained_briefly, kernels.match_side_by_side_briefly, kernels.match_boxes_briefly)
+_AT_LENGTH = Kernels(kernels.match_chained, kernels.match_side_by_side, match_boxes)
+BRIEFLY = Kernels(kernels.match_chained_briefly, kernels.match_side_by_side_briefly, match_boxes_briefly)
 
 
 def blocks(

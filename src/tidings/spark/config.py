@@ -50,7 +50,15 @@ SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
 }
-"""What a session of ours has unless the file says otherwise."""
+"""What a session of ours has unless somebody says otherwise."""
+
+
+def started(name: str, settings: Mapping[str, str]) -> SparkSession:
+    """The session of this process, by that name; it is started if there is none."""
+    builder = SparkSession.builder.appName(name)
+    for key, value in (SETTINGS | dict(settings)).items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,14 +111,11 @@ class Config:
         """A session with the settings of the file."""
         from tidings.spark.jars import connector_jars  # noqa: PLC0415
 
-        settings = SETTINGS | {"spark.sql.shuffle.partitions": "8"} | self.spark
+        settings = {"spark.sql.shuffle.partitions": "8"} | self.spark
         is_kafka = isinstance(self.sink, KafkaSink) or self.source["format"] == "kafka"
         if is_kafka and not {"spark.jars", "spark.jars.packages"} & settings.keys() and (jars := connector_jars()):
             settings |= {"spark.jars": ",".join(str(jar) for jar in jars)}
-        builder = SparkSession.builder.appName("tidings")
-        for name, value in settings.items():
-            builder = builder.config(name, value)
-        return builder.getOrCreate()
+        return started("tidings", settings)
 
     def pipeline(self, spark: SparkSession) -> Pipeline:
         return Pipeline(

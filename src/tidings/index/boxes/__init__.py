@@ -1,0 +1,1 @@
+"""Which boxes are these publications in?"""
