@@ -6,6 +6,10 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("tidings", deadline=None)  # how fast something is, is for benchmarks
+settings.load_profile("tidings")
 
 
 @pytest.fixture(scope="session")

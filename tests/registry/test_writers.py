@@ -80,9 +80,8 @@ def test_a_killed_writer_leaves_all_of_a_batch_or_nothing(tmp_path: Path, proces
     kills: Counter[Path] = Counter()
     for number in range(KILLS):
         path = tmp_path / (f"new {number}" if number % 4 == 0 else "old")  # a new one dies while it is made
-        told[path] |= written_by_one_who_dies(
-            path, f"k{number}", rng.uniform(0, 0.2 if path in told else 0.06), processes
-        )
+        after_s = rng.uniform(0, 0.2 if path in told else 0.06)
+        told[path] |= written_by_one_who_dies(path, f"k{number}", after_s, processes, once_told=number % 4 == 1)
         kills[path] += 1
         found = versions_of_batches(Registry(path))
         assert found | told[path] == found
@@ -96,14 +95,18 @@ def test_a_killed_writer_leaves_all_of_a_batch_or_nothing(tmp_path: Path, proces
         assert found | acknowledged == found and registry.snapshot().num_rows == ROWS * len(found)
 
 
-def written_by_one_who_dies(path: Path, name: str, after_s: float, processes: ForkServerContext) -> dict[str, int]:
-    """The batches, and their versions, that a writer tells before it is killed."""
+def written_by_one_who_dies(
+    path: Path, name: str, after_s: float, processes: ForkServerContext, once_told: bool
+) -> dict[str, int]:
+    """The batches, and their versions, that a writer tells before it is killed: one at least, if ``once_told``."""
     here, there = processes.Pipe(duplex=False)
     process = processes.Process(target=write_until_killed, args=(path, name, there))
     process.start()
     there.close()
     assert here.recv() == "ready"
-    time.sleep(after_s)  # nothing is waited for: the moment of the kill is what varies
+    if once_told:
+        here.poll(None)
+    time.sleep(after_s)  # nothing else is waited for: the moment of the kill is what varies
     process.kill()
     acknowledged = dict(heard(here))
     process.join()

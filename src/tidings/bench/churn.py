@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tidings.bench.latency import Post, single_posts
+from tidings.bench.latency import single_posts
 from tidings.bench.matching import Advance, Workload, silent
 from tidings.engine import Engine
 from tidings.model import DataError
@@ -40,13 +40,15 @@ _PAUSE_S = 0.0005
 class Settings:
     """``rate_per_s`` subscriptions are left and as many given up each second, ``batch`` at a time.
 
-    ``switch_interval_ms``: how long a thread runs while another waits (:func:`sys.setswitchinterval`); None leaves it.
+    ``posts`` are published at a time: one by one, or as a table. ``switch_interval_ms``: how long a thread runs while
+    another waits (:func:`sys.setswitchinterval`); None leaves it.
     """
 
     rounds: int = 5
     round_s: float = 5.0
     rate_per_s: int = 20_000
     batch: int = 1
+    posts: int = 1
     switch_interval_ms: float | None = None
 
 
@@ -110,13 +112,13 @@ def measure(
         changes = Changes(engine, workload.subscriptions, newcomers.to_pylist(), settings, ids)
         for name, text in single_posts(workload.others):
             engine.publish(id=name, text=text)
-        posts = cycle(single_posts(workload.posts))
+        publish = _publisher(engine, workload.posts, settings.posts)
         alone, beside, reached = [], [], []
         for _ in range(settings.rounds):
             _wait_until_tidy()
-            alone.append(_published(engine, posts, settings.round_s))
+            alone.append(_published(publish, settings.round_s))
             advance(1)
-            rate, changed = _published_beside(engine, posts, changes)
+            rate, changed = _published_beside(publish, changes)
             beside.append(rate)
             reached.append(changed)
             advance(1)
@@ -130,6 +132,7 @@ def measure(
             "round_s": settings.round_s,
             "asked_changes_per_s": settings.rate_per_s,
             "changes_at_a_time": settings.batch,
+            "posts_at_a_time": settings.posts,
             "switch_interval_ms": round(1000 * sys.getswitchinterval(), 3),
             "subscribed_per_s": round(statistics.median(reached)),
             "unsubscribed_per_s": round(statistics.median(reached)),
@@ -152,23 +155,41 @@ def _turns(interval_ms: float | None) -> Iterator[None]:
         sys.setswitchinterval(before)
 
 
-def _published(engine: Engine, posts: Iterator[Post], round_s: float) -> float:
-    """Posts a second, one at a time."""
+def _publisher(engine: Engine, posts: pa.Table, at_a_time: int) -> Callable[[], int]:
+    """What publishes the next posts, again from the first after the last, and says how many they were."""
+    if at_a_time > 1:
+        tables = cycle([posts.slice(start, at_a_time) for start in range(0, posts.num_rows, at_a_time)])
+
+        def publish() -> int:
+            table = next(tables)
+            engine.match(table)
+            return int(table.num_rows)
+    else:
+        singles = cycle(single_posts(posts))
+
+        def publish() -> int:
+            name, text = next(singles)
+            engine.publish(id=name, text=text)
+            return 1
+
+    return publish
+
+
+def _published(publish: Callable[[], int], round_s: float) -> float:
+    """Posts a second."""
     count, began = 0, time.perf_counter()
     while time.perf_counter() - began < round_s:
-        name, text = next(posts)
-        engine.publish(id=name, text=text)
-        count += 1
+        count += publish()
     return count / (time.perf_counter() - began)
 
 
-def _published_beside(engine: Engine, posts: Iterator[Post], changes: Changes) -> tuple[float, float]:
+def _published_beside(publish: Callable[[], int], changes: Changes) -> tuple[float, float]:
     """Posts a second, and changes a second."""
     stop = threading.Event()
     with ThreadPoolExecutor(1) as thread:
         other = thread.submit(changes.run, stop)
         try:
-            rate = _published(engine, posts, changes.settings.round_s)
+            rate = _published(publish, changes.settings.round_s)
         finally:
             stop.set()
         return rate, other.result()
