@@ -265,3 +265,19 @@ def test_an_instant_at_the_end_of_time_leaves_its_neighbours_alone(kind: pa.Data
     for matcher in (index, oracle):
         matcher.add([Subscription("s", parse("fire"), until=datetime(2021, 1, 1, tzinfo=UTC))])
     assert index.match(table).pairs() == oracle.match(table).pairs() == {(1, "s")}
+
+
+def test_a_range_with_an_open_end_guards_no_better_than_its_cover() -> None:
+    posts = pa.table(
+        {
+            "id": [str(n) for n in range(1000)],
+            "text": [""] * 1000,
+            "topic": [f"t{n % 50}" for n in range(1000)],
+            "likes": [float(n) for n in range(1000)],
+        }
+    )
+    index = GuardIndex(sample=posts)
+    index.add([Subscription(str(n), parse(f"topic:t{n} likes:>{990 - n}")) for n in range(50)])
+    found = index.match(posts)
+    assert found.counters.candidates == 1000  # each post asks what is filed under its topic
+    assert found.counters.matches == len(found.ids) > 0

@@ -13,7 +13,7 @@ from tidings.language import Conjunction, ResolvedAtom, Sequence
 from tidings.language.covering import closed
 from tidings.model.query import Range, Within
 from tidings.model.region import Rectangle
-from tidings.tables.columns import instant_key
+from tidings.tables.columns import instant_key, number_key
 from tidings.terms import cells, intervals
 
 MAX_COVER = 8
@@ -81,11 +81,20 @@ class Filer:
             if len(atom.words) > 1:
                 others.append(_asked(self._predicates.number(atom, self._terms)))
         elif isinstance(atom, Range):
-            areas.append((self._sample.number_range(*range_keys(atom)), atom))
+            areas.append((self._cost(atom), atom))
         elif isinstance(atom, Within):
             areas.append((self._sample.region(atom.region), atom))
         else:
             costs[self._terms.term(atom)] = self._sample.term(atom)
+
+    def _cost(self, asked: Range) -> float:
+        """The cost of a range: of all that its cover holds, which is far wider where an end is open."""
+        slot, low, high = range_keys(asked)
+        labels = _labels(asked)
+        if labels:
+            first, last = intervals.bounds(labels[0])[0], intervals.bounds(labels[-1])[1]
+            low, high = (_instant(first), _instant(last)) if slot[1] else (number_key(first), number_key(last))
+        return self._sample.number_range(slot, low, high)
 
     def _forbidden(self, atom: ResolvedAtom) -> int:
         if isinstance(atom, Range | Within) or (isinstance(atom, Sequence) and len(atom.words) > 1):
@@ -98,12 +107,16 @@ class Filer:
         if isinstance(atom, Within):
             parts = cells.cover_parts(atom.region, MAX_COVER)
             return [(self._terms.cell(label), is_inside) for label, is_inside in parts]
-        slot, low_key, high_key = range_keys(atom)
-        if low_key > high_key:  # no number lies between: filed nowhere
-            return []
+        slot = range_keys(atom)[0]
         low, high = (_interval_number(bound) for bound in closed(atom))
-        labels = intervals.cover(low, high, MAX_COVER)
-        return [(self._terms.interval(slot, label), _is_inside(label, low, high)) for label in labels]
+        return [(self._terms.interval(slot, label), _is_inside(label, low, high)) for label in _labels(atom)]
+
+
+def _labels(asked: Range) -> list[int]:
+    """The cover of a range: none where no number lies between its bounds, so that it is filed nowhere."""
+    _, low_key, high_key = range_keys(asked)
+    low, high = (_interval_number(bound) for bound in closed(asked))
+    return intervals.cover(low, high, MAX_COVER) if low_key <= high_key else []
 
 
 def _asked(predicate: int, negated: bool = False) -> int:
@@ -117,6 +130,11 @@ def _is_box(area: Range | Within) -> bool:
 def _interval_number(bound: float | datetime) -> float:
     """The number whose interval stands for a bound; instants in microseconds, rounded alike for bounds and values."""
     return float(instant_key(bound)) if isinstance(bound, datetime) else bound
+
+
+def _instant(number: float) -> int:
+    """The key of the instant that a number stands for, or the nearest there is."""
+    return int(min(max(number, -(2.0**62)), 2.0**62))
 
 
 def _is_inside(label: int, low: float, high: float) -> bool:
