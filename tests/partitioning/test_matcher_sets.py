@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidings.partitioning import Homes, MatcherSets
+from tidings.partitioning import MatcherSets, Owners
 from tidings.terms.vocabulary import TermSets
 
 Lists = list[set[int]]
@@ -18,7 +16,7 @@ def sets_of(lists: Lists, matchers: int) -> MatcherSets:
     """The sets themselves as terms, each owned by the matcher of its number."""
     offsets = np.concatenate([[0], np.cumsum([len(own) for own in lists])]).astype(np.int64)
     ids = np.array([m for own in lists for m in own], dtype=np.int32)
-    return MatcherSets.owning(TermSets(offsets, ids), np.arange(matchers, dtype=np.int32), matchers)
+    return MatcherSets.owning(TermSets(offsets, ids), Owners.single(np.arange(matchers, dtype=np.int32)), matchers)
 
 
 @st.composite
@@ -50,22 +48,6 @@ def test_sets_travel_as_a_column(drawn: tuple[int, Lists, Lists], start: int) ->
         back = MatcherSets.from_column(sent, matchers)
         times = len(sent) // max(len(column), 1)
         assert np.array_equal(back.words, np.tile(sets.words[start:], (times, 1)))
-
-
-def test_homes_follow_changes(tmp_path: Path) -> None:
-    homes = Homes.of(pa.array(["a", "b", "c", "d"]), sets_of([{0, 1}, {1, 2}, {2}, {0, 2}], 3))
-    newer = Homes.of(pa.array(["a", "e"]), sets_of([{0, 2}, {0, 1, 2}], 3))
-    homes.changed(newer, ["a", "b", "e", "z"]).save(tmp_path / "homes")
-    after = Homes.open(tmp_path / "homes")
-    words = dict(zip(after.ids.texts().to_pylist(), after.sets.words[:, 0].tolist(), strict=True))
-    assert words == {"d": 0b101, "a": 0b101, "e": 0b111}
-    assert len(homes) == 3
-
-
-def test_no_homes_at_all(tmp_path: Path) -> None:
-    nobody = Homes.of(pa.array([], pa.string()), MatcherSets.empty(0, 100))
-    nobody.save(tmp_path / "homes")
-    assert len(Homes.open(tmp_path / "homes").changed(nobody, [])) == 0
 
 
 @pytest.mark.parametrize("matchers", [1, 64, 65, 256])

@@ -9,20 +9,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.index.strategies import subscriptions, tables
-from tidings.index.dictionary import Dictionary
-from tidings.index.files import write_arrays
+from tidings.index.dictionary import Arrays, Dictionary
+from tidings.index.files import JSON, write_arrays
 from tidings.language import to_text
 from tidings.model import DataError
-from tidings.partitioning import HashMapping, Homes, MatcherSets, Router, partition
+from tidings.partitioning import HashMapping, MatcherSets, Owners, Router
+from tidings.partitioning.router import FORMAT
+from tidings.placement import Homes, place
 from tidings.terms import ENGLISH, Analyser
 from tidings.workloads import Posts, tweet_based
 
 POSTS = Posts(seed=3, vocabulary=2200).table(300)
+META: dict[str, JSON] = {"kind": "router", "terms": 2, "matchers": 4, "analyser": ["english", [], True]}
 
 
 def router_of(*queries: str, matchers: int = 16, analyser: Analyser = ENGLISH) -> Router:
     asked = pa.table({"id": [str(i) for i in range(len(queries))], "query": pa.array(queries, pa.string())})
-    return partition(asked, HashMapping(matchers), analyser=analyser).router
+    return place(asked, HashMapping(matchers), analyser=analyser).router
 
 
 def routed(router: Router, table: pa.Table) -> list[tuple[int, int]]:
@@ -32,9 +35,10 @@ def routed(router: Router, table: pa.Table) -> list[tuple[int, int]]:
 
 def test_a_post_goes_to_the_owners_of_the_guards_among_its_words_and_nowhere_else() -> None:
     asked = tweet_based(POSTS["text"], 300, 1, ENGLISH, words=(1, 3))
-    router = partition(asked, HashMapping(16)).router
+    router = place(asked, HashMapping(16)).router
     names = router._terms.term_names().to_pylist()
-    owner = dict(zip(names, HashMapping(16).owners(router._terms).tolist(), strict=True))
+    owners = HashMapping(16).owners(router._terms)
+    owner = {name: owners.of(term)[0] for term, name in enumerate(names) if term}
     expected = [
         (row, matcher)
         for row, text in enumerate(POSTS["text"].to_pylist())
@@ -106,7 +110,7 @@ def test_extending_by_what_is_known_changes_nothing() -> None:
 def test_an_opened_router_is_mapped(tmp_path: Path) -> None:
     router_of("fire", "smoke").save(tmp_path / "router")
     opened = Router.open(tmp_path / "router")
-    assert not opened._owners.flags.owndata and not opened._terms._old_words.data.flags.owndata
+    assert not opened._owners.matchers.flags.owndata and not opened._terms._old_words.data.flags.owndata
 
 
 def test_the_analyser_is_saved_with_the_router(tmp_path: Path) -> None:
@@ -127,9 +131,9 @@ def test_routers_that_do_not_agree_are_not_joined() -> None:
     router = router_of("fire")
     posts = pa.table({"id": ["a", "b"], "text": ["fire", "rain"]})
     ((_, before),) = routed(router, posts)
-    owner = 1 - min(int(router._owners[1]), 1)
+    owner = 1 - min(int(router._owners.of(1)[0]), 1)
     with pytest.raises(DataError, match="another mapping"):
-        router.extend(Router(terms, np.array([-1, owner, 5], dtype=np.int32), 16))
+        router.extend(Router(terms, Owners.single(np.array([-1, owner, 5], dtype=np.int32)), 16))
     assert routed(router, posts) == [(0, before), (1, 5)]  # what was known is kept, what was not does no harm
 
 
@@ -141,7 +145,73 @@ def test_a_file_that_is_no_router_is_told_by_name(tmp_path: Path) -> None:
     router_of("fire").save(tmp_path / "router")
     with pytest.raises(DataError, match="router' has no homes"):
         Homes.open(tmp_path / "router")
-    write_arrays(tmp_path / "odd", {"owners": np.array([-1, 9], dtype=np.int32)}, {"kind": "router", "terms": 2,
-                 "matchers": 4, "analyser": ["english", [], True]})  # fmt: skip
-    with pytest.raises(DataError, match="owner that is not there"):
+
+
+@pytest.mark.parametrize(
+    ("offsets", "owners", "complaint"),
+    [
+        ([0, 0, 1], [9], "owner that is not there"),
+        ([0, 0, 1], [-1], "owner that is not there"),
+        ([0, 0, 0], [], "has no owner"),
+        ([0, 1, 2], [1, 2], "has no owner"),
+        ([0, 0, 3], [1, 2], "has no owner"),
+        ([0, 0, 1, 2], [1, 2], "do not fit together"),
+    ],
+)
+def test_owners_that_make_no_sense_are_told(
+    tmp_path: Path, offsets: list[int], owners: list[int], complaint: str
+) -> None:
+    arrays: Arrays = {"owner_offsets": np.array(offsets, dtype=np.int64), "owners": np.array(owners, dtype=np.int32),
+              "hashes": np.zeros(2, dtype=np.uint64)}  # fmt: skip
+    write_arrays(tmp_path / "odd", arrays, {**META, "format": FORMAT})
+    with pytest.raises(DataError, match=complaint):
         Router.open(tmp_path / "odd")
+
+
+def test_a_router_of_the_format_before_is_refused_with_the_remedy(tmp_path: Path) -> None:
+    write_arrays(tmp_path / "old", {"owners": np.array([-1, 3], dtype=np.int32)}, META)
+    with pytest.raises(DataError, match=r"format 1, and this tidings reads 2; compile the index again"):
+        Router.open(tmp_path / "old")
+
+
+def split_router(**owners: list[int]) -> Router:
+    terms = Dictionary()
+    for word in owners:
+        terms.word(word)
+    counts = [0, *(len(own) for own in owners.values())]
+    flat = np.array([matcher for own in owners.values() for matcher in own], dtype=np.int32)
+    return Router(terms, Owners.of_counts(counts, flat), 16)
+
+
+SENT = pa.table({"id": [f"p{i}" for i in range(4000)], "text": ["fire and smoke"] * 4000})
+
+
+def test_a_post_with_a_split_term_goes_to_one_of_its_versions_by_its_id(tmp_path: Path) -> None:
+    router = split_router(fire=[7, 2, 11, 0], rain=[5])
+    routes = router.route(SENT)
+    assert routes.sizes().tolist() == [1] * 4000
+    counts = np.bincount(routes.pairs()[1], minlength=16)
+    assert np.flatnonzero(counts).tolist() == [0, 2, 7, 11] and counts[counts > 0].min() > 900
+    router.save(tmp_path / "router")
+    order = np.random.default_rng(1).permutation(4000)
+    again = Router.open(tmp_path / "router").route(SENT.take(pa.array(order)))
+    assert np.array_equal(again.words, routes.words[order])  # whoever sends it, and whatever is beside it
+
+
+def test_a_post_takes_versions_at_the_same_part_of_all_split_terms() -> None:
+    routes = split_router(fire=[0, 1], smoke=[2, 3, 4, 5]).route(SENT)
+    both, counts = np.unique(routes.words, return_counts=True)
+    assert both.tolist() == [0b101, 0b1001, 0b10010, 0b100010] and counts.min() > 900
+
+
+def test_a_router_that_is_extended_by_split_terms_sends_as_one_that_had_them(tmp_path: Path) -> None:
+    whole = split_router(fire=[4, 9], rain=[5], smoke=[1, 3, 12])
+    first, second = split_router(rain=[5]), split_router(smoke=[1, 3, 12], rain=[5], fire=[4, 9])
+    first.extend(second)
+    assert np.array_equal(first.route(SENT).words, whole.route(SENT).words)
+    first.save(tmp_path / "router")
+    assert np.array_equal(Router.open(tmp_path / "router").route(SENT).words, whole.route(SENT).words)
+    with pytest.raises(DataError, match="another mapping"):
+        split_router(fire=[4]).extend(split_router(fire=[4, 9]))
+    with pytest.raises(DataError, match="another mapping"):
+        split_router(fire=[9, 4]).extend(split_router(fire=[4, 9]))

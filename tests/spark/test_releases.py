@@ -147,6 +147,17 @@ def test_a_release_that_is_gone_or_damaged_is_compiled_again(tmp_path: Path, cap
     assert found(post, Releases(tmp_path / "releases").release(registry, 1)).pairs == [("p", "s0")]
 
 
+def test_a_release_of_the_format_before_is_compiled_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    registry = Registry(tmp_path / "registry")
+    registry.add(asked("fire"))
+    first = Releases(tmp_path / "releases", plan=Plan("partitioned", 2)).release(registry, 1)
+    page = tmp_path / "releases" / "release-1.json"
+    page.write_text(page.read_text().replace('"format":2', '"format":1').replace('"format": 2', '"format": 1'))
+    again = Releases(tmp_path / "releases", plan=Plan("partitioned", 2)).release(registry, 1)
+    assert again.files.isdisjoint(first.files) and "format 1, this tidings reads 2" in caplog.text
+    assert found(pa.table({"id": ["p"], "text": ["a fire"]}), again).pairs == [("p", "s0")]
+
+
 def test_another_analyser_is_refused(tmp_path: Path) -> None:
     registry = Registry(tmp_path / "registry")
     registry.add(asked("fire"))

@@ -1,20 +1,15 @@
-"""Which matcher has which part of the work, where an index is divided between several?"""
+"""Which matchers own which terms, and so: which of them does a publication have to reach?"""
 
-from tidings.partitioning.homes import Homes, once
-from tidings.partitioning.mapping import MAX_MATCHERS, HashMapping, Mapping
-from tidings.partitioning.partition import Partitioned, Share, partition
+from tidings.partitioning.mapping import MAX_MATCHERS, HashMapping, LearnedMapping, Mapping, Owners
 from tidings.partitioning.router import Router
 from tidings.partitioning.sets import MatcherSets
 
 __all__ = [
     "MAX_MATCHERS",
     "HashMapping",
-    "Homes",
+    "LearnedMapping",
     "Mapping",
     "MatcherSets",
-    "Partitioned",
+    "Owners",
     "Router",
-    "Share",
-    "once",
-    "partition",
 ]

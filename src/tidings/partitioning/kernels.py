@@ -1,7 +1,8 @@
 """Which matchers own these terms, and what number does a name have? The loops, compiled.
 
 Symbols: row i has the terms ``ids[offsets[i] : offsets[i + 1]]`` (int64 and int32), -1 for one that nobody asks for;
-``owners`` int32 is the matcher of each term; set i has matcher m where bit ``m % 64`` of ``words[i, m // 64]`` is set.
+term t is owned by ``owners[starts[t] : starts[t + 1]]`` (int64 and int32), one for each of its versions; set i has
+matcher m where bit ``m % 64`` of ``words[i, m // 64]`` is set.
 """
 
 # numba takes no annotations: shapes and types are in the docstrings.
@@ -16,13 +17,51 @@ from tidings.terms.kernels import fnv1a
 
 
 @numba.njit(cache=True, nogil=True)
-def mark(offsets, ids, owners, words):
-    """Put the owners of each row's terms into its set: ``words`` uint64[rows, …], all 0 before."""
+def version_of(key_hash, term_hash, k):
+    """A draw of 0 … k - 1 by two hashes, the same for ever."""
+    h = key_hash ^ (term_hash << np.uint64(1))
+    h = (h ^ (h >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
+    h = (h ^ (h >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
+    return part_of(h, k)
+
+
+@numba.njit(cache=True, nogil=True)
+def part_of(key_hash, k):
+    """Which of the k versions of a split term a publication takes, 0 … k - 1, by :func:`hash_texts` of its id.
+
+    The same for ever, so that a replay takes the same way. And the same for all terms: those of twice as many versions
+    divide what the others have in halves, so a matcher can have versions that occur in the same publications.
+    """
+    return np.int64(((key_hash >> np.uint64(32)) * np.uint64(k)) >> np.uint64(32))
+
+
+@numba.njit(cache=True, nogil=True)
+def mark(offsets, ids, starts, owners, words):
+    """Put all owners of each row's terms into its set: ``words`` uint64[rows, …], all 0 before."""
     for i in range(len(offsets) - 1):
         for k in range(offsets[i], offsets[i + 1]):
             if ids[k] >= 0:
-                m = owners[ids[k]]
-                words[i, m >> 6] |= np.uint64(1) << np.uint64(m & 63)
+                for v in range(starts[ids[k]], starts[ids[k] + 1]):
+                    m = owners[v]
+                    words[i, m >> 6] |= np.uint64(1) << np.uint64(m & 63)
+
+
+@numba.njit(cache=True, nogil=True)
+def mark_versions(offsets, ids, starts, owners, hashes, keys, words):  # noqa: ARG001
+    """Put one owner of each row's terms into its set, of a split term that of the version which the row takes.
+
+    ``keys`` uint64[rows] are hashes of the rows' ids; ``hashes`` of the terms' names are not looked at.
+    """
+    for i in range(len(offsets) - 1):
+        for k in range(offsets[i], offsets[i + 1]):
+            t = ids[k]
+            if t >= 0:
+                v, count = starts[t], starts[t + 1] - starts[t]
+                if count > 1:
+                    v += part_of(keys[i], count)
+                if count > 0:
+                    m = owners[v]
+                    words[i, m >> 6] |= np.uint64(1) << np.uint64(m & 63)
 
 
 @numba.njit(cache=True, nogil=True)

@@ -1,8 +1,11 @@
 """Where must a publication go, so that no match is missed? To the matchers that own a guard that it carries.
 
-A router knows the terms that guard something, and their owners; nothing of the subscriptions themselves. It may know
-too many terms, those of subscriptions that are gone: then publications are sent in vain, and no match is
-lost or doubled. So changes only ever add terms (:meth:`Router.extend`), and building it anew now and then tidies up.
+A router knows the terms that guard something, and their owners; nothing of the subscriptions themselves. A split term
+has several owners, at all of which its subscriptions live, and a publication goes to one of them, by its id: the same
+one whenever it is sent ([S3TM] 5.1, where the version is drawn at random and a replay may draw another).
+
+A router may know too many terms, those of subscriptions that are gone: then publications are sent in vain, and no match
+is lost or doubled. So changes only ever add terms (:meth:`Router.extend`), and building it anew now and then tidies up.
 """
 
 from __future__ import annotations
@@ -18,35 +21,45 @@ from tidings.index.files import ArrayFile, open_arrays, write_arrays
 from tidings.index.guard import MAX_WORDS
 from tidings.index.reader import Reader
 from tidings.model import DataError
-from tidings.partitioning.mapping import MAX_MATCHERS
+from tidings.partitioning.mapping import MAX_MATCHERS, HashArray, Owners, hash_names
 from tidings.partitioning.sets import MatcherSets
 from tidings.tables.columns import place_columns
 from tidings.tables.validity import good_rows
 from tidings.terms import ENGLISH, Analyser
-from tidings.terms.vocabulary import IdArray
 
+FORMAT = 2
 _KIND = "router"
-_OWNERS = "owners"
+_OFFSETS, _OWNERS, _HASHES = "owner_offsets", "owners", "hashes"
 
 
 class Router:
     """Routes tables of publications. It remembers words between calls, and is not safe to share between threads.
 
-    ``owners`` int32: the matcher of each of the ``terms``, all of which guard something.
+    ``owners``: the matchers of the ``terms``, all of which publications are sent for. ``hashes`` uint64[terms]: those
+    of the names of split terms; they follow from the terms.
 
     >>> terms = Dictionary()
     >>> terms.word("fire"), terms.word("smoke")
     (1, 2)
-    >>> router = Router(terms, np.array([-1, 3, 0], dtype=np.int32), matchers=4)
+    >>> router = Router(terms, Owners.single(np.array([-1, 3, 0], dtype=np.int32)), matchers=4)
     >>> posts = pa.table({"id": ["a", "b", "c"], "text": ["Fires and smoke", "rain", "a fire"]})
     >>> [numbers.tolist() for numbers in router.route(posts).pairs()]
     [[0, 0, 2], [0, 3, 3]]
     """
 
-    def __init__(self, terms: Dictionary, owners: IdArray, matchers: int, analyser: Analyser = ENGLISH) -> None:
+    def __init__(
+        self,
+        terms: Dictionary,
+        owners: Owners,
+        matchers: int,
+        analyser: Analyser = ENGLISH,
+        hashes: HashArray | None = None,
+    ) -> None:
         self.matchers = matchers
         self._terms = terms
         self._owners = owners
+        self._hashes = _split_hashes(terms, owners) if hashes is None else hashes
+        self._has_split = bool((owners.counts() > 1).any())
         self._analyser = analyser
         self._reader = Reader(terms, analyser)
 
@@ -60,7 +73,11 @@ class Router:
             self._reader = Reader(self._terms, self._analyser)
         good, rows = good_rows(table)
         terms = self._reader.terms(good, *place_columns(good))
-        found = MatcherSets.owning(terms, self._owners, self.matchers)
+        if self._has_split:
+            keys = hash_names(good["id"])
+            found = MatcherSets.reached(terms, keys, self._owners, self._hashes, self.matchers)
+        else:
+            found = MatcherSets.owning(terms, self._owners, self.matchers)
         if len(rows) == table.num_rows:
             return found
         routes = MatcherSets.empty(table.num_rows, self.matchers)
@@ -73,12 +90,16 @@ class Router:
             raise DataError("a router for other matchers or another analyser cannot be added; partition all anew")
         known = len(self._terms)
         ids = self._terms.include(newer._terms)
-        owners = np.concatenate([self._owners, np.empty(len(self._terms) - known, dtype=np.int32)])
-        owners[ids] = newer._owners
-        agrees = np.array_equal(owners[:known], self._owners)
-        owners[:known] = self._owners
-        self._owners = owners  # in any case: every term of the dictionary has an owner
-        if not agrees:
+        is_old = ids < known
+        mine, theirs = self._owners.taken(ids[is_old]), newer._owners.taken(np.flatnonzero(is_old))
+        fresh = np.flatnonzero(~is_old)[np.argsort(ids[~is_old])]
+        added = newer._owners.taken(fresh)
+        counts = np.concatenate([self._owners.counts(), added.counts()])
+        # in any case: every term of the dictionary has an owner
+        self._owners = Owners.of_counts(counts, np.concatenate([self._owners.matchers, added.matchers]))
+        self._hashes = np.concatenate([self._hashes, newer._hashes[fresh]])
+        self._has_split = self._has_split or newer._has_split
+        if not (np.array_equal(mine.offsets, theirs.offsets) and np.array_equal(mine.matchers, theirs.matchers)):
             raise DataError("another mapping gives some terms to other matchers; partition all subscriptions anew")
 
     def save(self, path: Path) -> None:
@@ -86,9 +107,15 @@ class Router:
         analyser = self._analyser
         write_arrays(
             path,
-            {**self._terms.saved(np.arange(len(self._terms), dtype=np.int32)), _OWNERS: self._owners},
+            {
+                **self._terms.saved(np.arange(len(self._terms), dtype=np.int32)),
+                _OFFSETS: self._owners.offsets,
+                _OWNERS: self._owners.matchers,
+                _HASHES: self._hashes,
+            },
             {
                 "kind": _KIND,
+                "format": FORMAT,
                 "terms": len(self._terms),
                 "matchers": self.matchers,
                 "analyser": [analyser.language, sorted(analyser.stop_words or ()), analyser.stemming],
@@ -115,12 +142,29 @@ def _opened(path: Path) -> Router:
 
 def _loaded(file: ArrayFile) -> Router:
     meta: dict[str, Any] = file.meta
+    if meta["kind"] == _KIND and meta.get("format", 1) != FORMAT:
+        raise DataError(
+            f"{str(file.path)!r} is a router of format {meta.get('format', 1)}, and this tidings reads {FORMAT}; "
+            "compile the index again"
+        )
     language, stop_words, stemming = meta["analyser"]
-    owners, matchers, count = file.arrays[_OWNERS], int(meta["matchers"]), int(meta["terms"])
-    if meta["kind"] != _KIND or len(owners) != count or not 1 <= matchers <= MAX_MATCHERS:
+    owners, hashes = Owners(file.arrays[_OFFSETS], file.arrays[_OWNERS]), file.arrays[_HASHES]
+    matchers, count = int(meta["matchers"]), int(meta["terms"])
+    if meta["kind"] != _KIND or not (len(owners) == len(hashes) == count) or not 1 <= matchers <= MAX_MATCHERS:
         raise ValueError("its arrays do not fit together")
-    if np.any((owners[1:] < 0) | (owners[1:] >= matchers)):
+    counts = owners.counts()
+    if counts[0] or np.any(counts[1:] < 1) or (owners.offsets[0], owners.offsets[-1]) != (0, len(owners.matchers)):
+        raise ValueError("a term has no owner")
+    if np.any((owners.matchers < 0) | (owners.matchers >= matchers)):
         raise ValueError("a term has an owner that is not there")
     terms = Dictionary()
     terms.load(file.arrays, count)
-    return Router(terms, owners, matchers, Analyser(language, frozenset(stop_words), stemming))
+    return Router(terms, owners, matchers, Analyser(language, frozenset(stop_words), stemming), hashes)
+
+
+def _split_hashes(terms: Dictionary, owners: Owners) -> HashArray:
+    """The hashes of the names of split terms, 0 for the others: uint64[terms]."""
+    split = owners.counts() > 1
+    if not split.any():
+        return np.zeros(len(terms), dtype=np.uint64)
+    return np.where(split, hash_names(terms.term_names()), np.uint64(0))

@@ -9,7 +9,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tidings.partitioning import kernels
-from tidings.terms.vocabulary import IdArray, IntArray, TermSets
+from tidings.partitioning.mapping import HashArray, Owners
+from tidings.terms.vocabulary import IntArray, TermSets
 
 WordArray = npt.NDArray[np.uint64]
 _WORD_BITS = 64
@@ -32,10 +33,17 @@ class MatcherSets:
         return cls(np.zeros((count, _width(matchers)), dtype=np.uint64))
 
     @classmethod
-    def owning(cls, terms: TermSets, owners: IdArray, matchers: int) -> MatcherSets:
-        """For each set of terms the matchers that own one of them; a term -1 is nobody's."""
+    def owning(cls, terms: TermSets, owners: Owners, matchers: int) -> MatcherSets:
+        """For each set of terms the matchers that own one of them, all versions of a split one; -1 is nobody's."""
         sets = cls.empty(len(terms), matchers)
-        kernels.mark(terms.offsets, terms.ids, owners, sets.words)
+        kernels.mark(terms.offsets, terms.ids, owners.offsets, owners.matchers, sets.words)
+        return sets
+
+    @classmethod
+    def reached(cls, terms: TermSets, keys: HashArray, owners: Owners, hashes: HashArray, matchers: int) -> MatcherSets:
+        """The same with one version only of each split term: which one, its hash and the key of the set decide."""
+        sets = cls.empty(len(terms), matchers)
+        kernels.mark_versions(terms.offsets, terms.ids, owners.offsets, owners.matchers, hashes, keys, sets.words)
         return sets
 
     def __len__(self) -> int:

@@ -16,7 +16,8 @@ from tidings.index import GuardIndex
 from tidings.index.files import ArrayFile
 from tidings.index.store import Store, described, open_verified
 from tidings.model import DataError
-from tidings.partitioning import Homes, Router
+from tidings.partitioning import Router
+from tidings.placement import Homes
 from tidings.spark.releases import Release
 
 MOST_OPEN = 64

@@ -28,7 +28,7 @@ from tidings.spark.shares import HOMES, ROUTER, Part, Shares
 from tidings.terms import ENGLISH, Analyser
 
 Layout = Literal["replicated", "partitioned"]
-FORMAT = 1
+FORMAT = 2
 MATCHERS = 16
 REPLICATED_BYTES = 2 << 30
 """Up to this size an index is replicated, unless somebody says otherwise: all workers of a machine share its pages."""
@@ -212,6 +212,8 @@ class Releases:
         path = self._path(version)
         try:
             found = json.loads(path.read_text())
+            if found["format"] < FORMAT:
+                raise ValueError(f"format {found['format']}, this tidings reads {FORMAT}")
             if found["format"] != FORMAT or found["language"] != described(self._analyser):
                 raise DataError(f"{str(path)!r} is of another format or for another analyser; name another folder")
             parts = tuple(Part(tuple(part["segments"]), part["homes"]) for part in found["parts"])

@@ -1,7 +1,8 @@
 """What does each matcher hold? Its index, and who else has its subscriptions; kept by the driver, change by change.
 
 In the replicated layout there is one index, which every Python worker opens. In the partitioned layout there is one for
-each matcher, and a router that knows which of them a publication has to reach (:mod:`tidings.partitioning`).
+each matcher (:mod:`tidings.placement`), and a router that knows which of them a publication has to reach
+(:mod:`tidings.partitioning`).
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ import pyarrow as pa
 from tidings.index import GuardIndex
 from tidings.index.sample import Sample
 from tidings.index.store import Store, described
-from tidings.partitioning import HashMapping, Homes, MatcherSets, Router, partition
+from tidings.partitioning import HashMapping, MatcherSets, Router
+from tidings.placement import Homes, place
 from tidings.terms import Analyser
 
 HOMES, ROUTER = "homes-", "router-"
@@ -78,12 +80,12 @@ class Shares:
         if self._mapping is None:
             self._change(self._shares[0], table, self._no_homes(), names)
             return
-        parts = partition(table, self._mapping, self._sample, self._analyser)
+        placement = place(table, self._mapping, self._sample, self._analyser)
         for matcher, share in enumerate(self._shares):
-            own = parts.share(matcher)
+            own = placement.share(matcher)
             self._change(share, own.table, own.homes, names)
         if table.num_rows:
-            self._extend(parts.router)
+            self._extend(placement.router)
 
     def _change(self, share: _Share, table: pa.Table, homes: Homes, names: pa.Array) -> None:
         known = [name for name in names.to_pylist() if name in share.index]

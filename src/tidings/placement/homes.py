@@ -1,8 +1,8 @@
 """Which of several matchers delivers a match that all of them find? The first one, and each knows by itself who it is.
 
-A subscription lives whole at every matcher that owns one of its guards (its *homes*), a publication is sent whole to
-every matcher that owns a guard that it carries (its *route*). So every matcher of both finds the match, and the lowest
-of them delivers it: nobody has to ask another.
+A subscription lives whole at every matcher that owns a term under which it is filed (its *homes*), a publication is
+sent whole to an owner of each such term that it carries (its *route*). So every matcher of both finds the match, and
+the lowest of them delivers it: nobody has to ask another.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import pyarrow as pa
 from tidings.index.files import open_arrays, write_arrays
 from tidings.index.strings import StringTable
 from tidings.model import DataError
-from tidings.partitioning.sets import MatcherSets
+from tidings.partitioning import MatcherSets
 from tidings.terms.vocabulary import IntArray
 
 _KIND = "homes"

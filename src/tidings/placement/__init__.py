@@ -1,0 +1,26 @@
+"""At which matchers does each subscription live, and which of them delivers?"""
+
+from tidings.placement.burdens import Burdens, burdens_of
+from tidings.placement.cost import Line, fitted
+from tidings.placement.homes import Homes, once
+from tidings.placement.lasp import Lasp
+from tidings.placement.placers import RAREST, Anycast, Placer, Rarest
+from tidings.placement.placing import Placement, Routing, Share, place
+
+__all__ = [
+    "RAREST",
+    "Anycast",
+    "Burdens",
+    "Homes",
+    "Lasp",
+    "Line",
+    "Placement",
+    "Placer",
+    "Rarest",
+    "Routing",
+    "Share",
+    "burdens_of",
+    "fitted",
+    "once",
+    "place",
+]
