@@ -38,8 +38,11 @@ class Part(StrEnum):
 
 
 class SparkPart(StrEnum):
-    """Ours beside plain SQL and the floor, memory, and both layouts by the number of subscriptions and matchers."""
+    """Ours beside plain SQL and the floor, memory, both layouts by the number of subscriptions and matchers; and, with
+    posts from Kafka, how long a match takes and whether memory and lag stay as they are."""
 
     replicated = "replicated"
     memory = "memory"
     layouts = "layouts"
+    latency = "latency"
+    soak = "soak"

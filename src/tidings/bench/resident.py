@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -29,8 +30,8 @@ class Usage:
         return sum(self.by_kind.values())
 
 
-def usage(root: int) -> Usage:
-    """What a process and its descendants have now.
+def usage(root: int, without: Collection[int] = ()) -> Usage:
+    """What a process and its descendants have now, but for those ``without`` and their own descendants.
 
     >>> usage(os.getpid()).by_kind["driver"] > 1_000_000
     True
@@ -40,7 +41,7 @@ def usage(root: int) -> Usage:
     found = {pid: status for pid in _numbers() if (status := _status(pid))}
     family, by_kind = {root}, {"driver": 0, "jvm": 0, "workers": 0}
     for pid in sorted(found, key=lambda pid: (_depth(pid, found), pid)):
-        if pid == root or int(found[pid]["PPid"]) in family:
+        if pid not in without and (pid == root or int(found[pid]["PPid"]) in family):
             family.add(pid)
             kind = "driver" if pid == root else "jvm" if found[pid]["Name"] == "java" else "workers"
             by_kind[kind] += 1024 * int(found[pid].get("VmRSS", "0 kB").split()[0])

@@ -138,6 +138,7 @@ def engine(  # noqa: PLR0913
     batch: Annotated[
         int | None, typer.Option(min=1, help="So many changes at a time; 1, or 1,000 in a folder, without.")
     ] = None,
+    posts_at_a_time: Annotated[int, typer.Option(min=1, help="Posts that churn publishes at a time.")] = 1,
     switch_interval_ms: Annotated[
         float | None, typer.Option(min=0.01, help="How long a thread runs while another waits; 5 in Python, without.")
     ] = None,
@@ -165,7 +166,8 @@ def engine(  # noqa: PLR0913
                 figures = latency.measure(asked, advance)
         else:
             durable = part == Part.durable
-            settings = churn.Settings(rounds, round_s, rate, batch or (1_000 if durable else 1), switch_interval_ms)
+            at_a_time = batch or (1_000 if durable else 1), posts_at_a_time
+            settings = churn.Settings(rounds, round_s, rate, *at_a_time, switch_interval_ms)
             newcomers = workload(Name.words, data, churn.NEWCOMERS, posts, seed + 1).subscriptions["query"]
             with progress("publishing", 2 * rounds) as advance:
                 figures = churn.measure(asked, newcomers, settings, Path(folder) if durable else None, advance)
@@ -178,13 +180,23 @@ def spark(  # noqa: PLR0913
     *,
     workload_name: Annotated[Name, typer.Option("--workload", help="What is asked: words or posts.")] = Name.words,
     subscriptions: Annotated[
-        int | None, typer.Option(min=1, help="How many ask, or ask at most; 100,000 if replicated, else a million.")
+        int | None,
+        typer.Option(
+            min=1, help="How many ask, or ask at most; 100,000 if replicated, 10,000 with Kafka, else a million."
+        ),
     ] = None,
     posts: Annotated[
-        int | None, typer.Option(min=1, help="How many posts are matched; 200,000 if replicated, else 20,000.")
+        int | None, typer.Option(min=1, help="How many posts are there to match; 200,000 if replicated, else 20,000.")
     ] = None,
     sql_posts: Annotated[int | None, typer.Option(min=1, help="How many of them SQL gets; all, without.")] = None,
     rounds: Rounds = 3,
+    rate: Annotated[float, typer.Option(min=1, help="Posts a second, from Kafka.")] = 2_000.0,
+    seconds: Annotated[float, typer.Option(min=1, help="How long latency is measured.")] = 60.0,
+    warmup_s: Annotated[float, typer.Option(min=0, help="How long it runs before latency is measured.")] = 60.0,
+    minutes: Annotated[float, typer.Option(min=0.1, help="How long the soak is.")] = 30.0,
+    changes_per_second: Annotated[float, typer.Option(min=2, help="Subscriptions that change during the soak.")] = 20.0,
+    servers: Annotated[str | None, typer.Option(help="A Kafka broker; one is started, without.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Also draw latency or soak: a .svg or .png file.")] = None,
     data: Data = None,
     seed: Seed = 1,
     output_format: HowToPrint = Format.table,
@@ -193,21 +205,38 @@ def spark(  # noqa: PLR0913
     """Matching in Spark on two cores; needs Java.
 
     replicated: ours, plain Spark SQL and the floor (rows to Python and back), equal matches first. memory: of all
-    processes together. layouts: replicated and partitioned, by subscriptions and matchers.
+    processes together. layouts: replicated and partitioned, by subscriptions and matchers. latency: from Kafka to the
+    sink. soak: from Kafka for long, while subscriptions change.
     """
+    from tidings.bench import feed, kafka_latency, soak  # noqa: PLC0415
     from tidings.bench import spark as measured  # noqa: PLC0415
     from tidings.bench.workloads import IN_WORDS, workload  # noqa: PLC0415
     from tidings.cli.output import progress  # noqa: PLC0415
 
     if workload_name not in IN_WORDS:
         raise typer.BadParameter("plain SQL matches words only; choose words, posts or topics", param_hint="--workload")
-    is_replicated = part == SparkPart.replicated
-    asking = subscriptions or (100_000 if is_replicated else 1_000_000)
+    is_replicated, is_live = part == SparkPart.replicated, part in (SparkPart.latency, SparkPart.soak)
+    asking = subscriptions or (100_000 if is_replicated else 10_000 if is_live else 1_000_000)
     post_count = posts or (200_000 if is_replicated else 20_000)
 
     def made(count: int) -> Workload:
         return workload(workload_name, data, count, post_count, seed, max(300_000, 2 * post_count))
 
+    if is_live:
+        timing = kafka_latency.Settings(rate, seconds, warmup_s)
+        lasting = soak.Settings(minutes, rate, changes_per_second)
+        with (
+            feed.stage(servers) as stage,
+            progress("seconds", round(seconds if part == SparkPart.latency else 60 * minutes)) as advance,
+        ):
+            if part == SparkPart.latency:
+                figures = kafka_latency.measure(made(asking), timing, stage, advance)
+            else:
+                figures = soak.measure(made(asking), lasting, stage, advance)
+        if plot:
+            (kafka_latency.draw if part == SparkPart.latency else soak.draw)(figures, plot)
+        _tell(f"spark {part}", data, figures, seed, output_format, save)
+        return
     with TemporaryDirectory(prefix="tidings-bench-") as folder, measured.session() as session:
         bench = measured.Bench(session, Path(folder))
         if part == SparkPart.layouts:
