@@ -91,7 +91,7 @@ def test_a_pipeline_goes_on_where_the_last_one_stopped(
     releases = tmp_path / "state" / "releases"
     (newest,) = releases.glob("release-*.json")
     named = {name for part in json.loads(newest.read_text())["parts"] for name in part["segments"]}
-    assert newest.name == f"release-{registry.version}.json"
+    assert newest.name == f"release-{registry.version}-whole.json"
     assert {file.name for file in releases.glob("segment-*")} == named
 
 
@@ -266,3 +266,44 @@ def test_a_sink_on_a_full_disk_has_all_when_there_is_room_again(
         else ds.dataset(tmp_path / "matches", partitioning="hive").to_table()
     )
     assert oracle.rows_of(found) == oracle.expected(tmp_path / "state", registry)[0]
+
+
+def test_bad_lines_of_all_kinds_are_kept_with_a_reason_and_the_stream_goes_on(
+    tmp_path: Path, spark: SparkSession, registry: Registry
+) -> None:
+    registry.add(pa.table({"id": ["fire"], "query": ["fire"]}))
+    good: dict[str, Any] = {"text": "fire", "lat": 1.5, "lon": 2.5}
+    lines = [
+        json.dumps({"id": "good"} | good),
+        json.dumps({"id": "good", "text": "fire"}),
+        json.dumps({"id": "null", "text": None}),
+        json.dumps({"id": "long", "text": "fire " * 2_000_000}),
+        json.dumps({"id": "north", "text": "fire", "lat": 999, "lon": 0}),
+        json.dumps({"id": "typed", "text": "fire", "lat": "up", "lon": "down"}),
+        '{"id": "half", "text": "fi',
+    ]
+    (tmp_path / "posts").mkdir()
+    (tmp_path / "posts" / "0.jsonl").write_text("\n".join(lines))
+    stream = posts_from_files(
+        spark, tmp_path / "posts", files_per_batch=1, schema="id string, text string, lat double, lon double"
+    )
+    sink, told = MemorySink(), list[Progress]()
+    with Pipeline(stream, registry, sink, tmp_path / "state").start(progress=told.append) as running:
+        running.process_all()
+        (tmp_path / "posts" / "1.jsonl").write_text(json.dumps({"id": "next"} | good))
+        running.process_all()
+    found = [set(sink.batches[batch]["publication_id"].to_pylist()) for batch in (0, 1)]
+    assert found == [{"good"}, {"next"}]
+    assert [(each.report.posts, each.report.rejected) for each in told] == [(7, 6), (1, 0)]
+    kept = pq.read_table(tmp_path / "state" / "rejected").to_pylist()
+    reasons = sorted((row["id"], row["reason"].split(": its ")[-1]) for row in kept)
+    assert reasons == [
+        ("", "a publication needs an id that is not empty"),
+        ("", "a publication needs an id that is not empty"),
+        ("good", "id came before"),
+        ("long", "text has 10,000,000 characters; at most 1,000,000 are taken"),
+        ("north", "lat is between -90 and 90 degrees, got 999"),
+        ("null", "text is null, and it has nothing else"),
+    ]
+    unread = " ".join(row["source"] for row in kept if not row["id"])
+    assert '\\"typed\\"' in unread and '\\"half\\"' in unread

@@ -9,16 +9,15 @@ from collections.abc import Mapping
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # as everybody calls it
-from pyspark.sql.types import StringType, StructType
+from pyspark.sql.types import StructType
 
 from tidings.model import DataError
+from tidings.spark.sources import UNREAD, with_unread, without_unread
 
 POST = "id string, text string, ts string, lat double, lon double, topic string"
 """The fields of a publication; instants are ISO 8601 text, and in UTC without a zone. Attributes are added to it."""
 
 CHANGE = "op string, id string, query string, subscriber string, tag string, since string, until string"
-
-_UNREAD = "_unread"
 
 
 def posts_from_kafka(
@@ -37,14 +36,10 @@ def posts_from_kafka(
     it. ``records_per_batch`` bounds a batch; ``options`` are those of Spark's Kafka source.
     """
     read = _read(_records(spark, servers, topic, records_per_batch, options), schema)
-    names = [name for name in read.select("read.*").columns if name != _UNREAD]
-    if "id" not in names:
-        raise DataError(f"publications have an id, and the schema reads {', '.join(names)}; add: id string")
-    bad = F.col(f"read.{_UNREAD}").isNotNull() | F.col("read").isNull()
-    instead = {"text": F.col("raw")}
-    return read.select(
-        *(F.when(~bad, F.col(f"read.`{name}`")).otherwise(instead.get(name)).alias(name) for name in names)
-    )
+    posts = without_unread(read.select("read.*"))
+    if "id" not in posts.columns:
+        raise DataError(f"publications have an id, and the schema reads {', '.join(posts.columns)}; add: id string")
+    return posts
 
 
 def changes_from_kafka(
@@ -65,7 +60,7 @@ def changes_from_kafka(
     removed = F.col("raw").isNull()
     instead: dict[str, Column] = {"op": F.lit("remove"), "id": F.col("key").cast("string")}
     names = [part.split()[0] for part in CHANGE.split(", ")]
-    known = F.when(F.col(f"read.{_UNREAD}").isNull(), F.col("read.op")).alias("op")
+    known = F.when(F.col(f"read.{UNREAD}").isNull(), F.col("read.op")).alias("op")
     return read.select(
         *(
             F.when(removed, instead.get(name)).otherwise(known if name == "op" else F.col(f"read.{name}")).alias(name)
@@ -88,11 +83,6 @@ def _records(
 
 def _read(records: DataFrame, schema: str | StructType) -> DataFrame:
     """The records with their JSON in ``read``, as text in ``raw``; what could not be read is told there."""
-    told: str | StructType = f"{schema}, {_UNREAD} string" if isinstance(schema, str) else _with(schema, _UNREAD)
     raw = F.col("value").cast("string")
-    read = F.from_json(raw, told, {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _UNREAD})
+    read = F.from_json(raw, with_unread(schema), {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": UNREAD})
     return records.select("key", "partition", "offset", raw.alias("raw"), read.alias("read"))
-
-
-def _with(schema: StructType, name: str) -> StructType:
-    return StructType(list(schema.fields)).add(name, StringType())

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from threading import Event
 from typing import Any
 
@@ -30,12 +30,16 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A batch that is over. ``lag``: what waits at the source, in its own unit; None if it does not say."""
+    """A batch that is over. ``lag``: what waits at the source, in its own unit; None if it does not say.
+
+    ``at`` is when it began, and ``phases`` are the milliseconds of its phases by Spark's names for them.
+    """
 
     report: Report
     rows_per_s: float
     lag: float | None
     at: str
+    phases: dict[str, int] = field(default_factory=dict)
 
     def record(self) -> dict[str, Any]:
         """For JSON."""
@@ -77,7 +81,8 @@ class ProgressListener(StreamingQueryListener):  # type: ignore[misc]  # pyspark
         try:
             report = self._journal.report(found.batchId)
             if report is not None and found.numInputRows:  # else a trigger that had nothing to do
-                self._export(Progress(report, found.processedRowsPerSecond, _lag(found.sources), found.timestamp))
+                told = found.processedRowsPerSecond, _lag(found.sources), found.timestamp, dict(found.durationMs)
+                self._export(Progress(report, *told))
         except Exception:  # whatever an exporter does
             _log.exception("the progress of batch %d was not exported", found.batchId)
 

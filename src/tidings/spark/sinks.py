@@ -31,6 +31,7 @@ from pyspark.sql import functions as F  # noqa: N812  # as everybody calls it
 KEY = ("publication_id", "subscription_id", "query_version")
 """What makes two matches the same one."""
 
+_INSTANT = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"  # Spark's own has milliseconds
 _ASIDE = "_aside"  # what begins with an underscore is seen by no reader of Parquet
 
 
@@ -139,7 +140,7 @@ class KafkaSink:
         headers = [_header("pipeline", batch.pipeline), _header("batch", str(batch.number))]
         records = rows.select(
             F.to_json(F.array(*(F.col(name).cast("string") for name in KEY))).alias("key"),
-            F.to_json(F.struct("*")).alias("value"),
+            F.to_json(F.struct("*"), {"timestampFormat": _INSTANT}).alias("value"),
             F.array(*headers).alias("headers"),
         )
         writer = records.write.format("kafka").options(**self.options)

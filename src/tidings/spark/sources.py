@@ -6,12 +6,16 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import StructType
+from pyspark.sql import functions as F  # noqa: N812  # as everybody calls it
+from pyspark.sql.types import StringType, StructType
 
 from tidings.model import DataError
 from tidings.spark.sinks import spark_path
 
 FORMATS = {".parquet": "parquet", ".jsonl": "json", ".ndjson": "json", ".json": "json", ".csv": "csv", ".orc": "orc"}
+
+UNREAD = "_unread"
+"""The column for the text of what could not be read."""
 
 
 def posts_from_files(
@@ -27,16 +31,39 @@ def posts_from_files(
     The kind of file is told by the end of its name. ``schema`` is that of the files that are there already, unless it
     is given: a stream has to know its columns before it starts. ``files_per_batch`` bounds a batch, so that the first
     one does not take all that has piled up.
+
+    A line of JSON or CSV that cannot be read so has no id and all of it as its text, so that a pipeline rejects it and
+    its owner sees it. A file of Parquet or ORC whose columns are of other types stops the stream.
     """
     home = Path(folder).absolute()
     kind = _kind(home)
     known = dict(options or {}) | ({"header": "true"} if kind == "csv" else {})
     if schema is None:
         schema = spark.read.options(**known).format(kind).load(spark_path(home)).schema
+    if is_text := kind in ("json", "csv"):
+        known["columnNameOfCorruptRecord"] = UNREAD
+        schema = with_unread(schema)
     reader = spark.readStream.format(kind).options(**known).schema(schema)
     if files_per_batch is not None:
         reader = reader.option("maxFilesPerTrigger", files_per_batch)
-    return reader.load(spark_path(home))
+    rows = reader.load(spark_path(home))
+    return without_unread(rows) if is_text else rows
+
+
+def with_unread(schema: StructType | str) -> StructType | str:
+    """A schema that has a place for what could not be read with it."""
+    return (
+        f"{schema}, {UNREAD} string" if isinstance(schema, str) else StructType(schema.fields).add(UNREAD, StringType())
+    )
+
+
+def without_unread(rows: DataFrame) -> DataFrame:
+    """Rows that could not be read have no id, and all of it as their text."""
+    names = [name for name in rows.columns if name != UNREAD]
+    instead = {"text": F.col(UNREAD)}
+    return rows.select(
+        *(F.when(F.col(UNREAD).isNull(), F.col(f"`{name}`")).otherwise(instead.get(name)).alias(name) for name in names)
+    )
 
 
 def _kind(home: Path) -> str:
