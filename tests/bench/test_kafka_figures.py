@@ -44,7 +44,7 @@ def test_latency_is_measured_and_new_subscriptions_match_at_once(kafka: Stage, t
     assert 0 < figures["latency_median_ms"] <= figures["latency_p90_ms"] <= figures["latency_p99_ms"]
     assert figures["latency_p99_ms"] <= figures["latency_max_ms"] and figures["matches"] > 0
     assert figures["batches"] > 0 and figures["batch_addBatch_ms_median"] <= figures["batch_triggerExecution_ms_median"]
-    assert figures["posts"] == sum(figures["second_posts"]) > 0
+    assert figures["posts"] >= sum(figures["second_posts"]) > 0
     assert figures["new_subscription_matches_in_batch"] in (1, None)
     kafka_latency.draw(figures, tmp_path / "latency.svg")
     assert (tmp_path / "latency.svg").read_text(encoding="utf-8").count("<svg") == 1

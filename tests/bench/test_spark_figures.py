@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -13,7 +14,7 @@ from tidings.bench.names import Name
 from tidings.bench.spark import Bench, layouts, memory, replicated, session, sizes
 from tidings.bench.workloads import workload
 from tidings.model import DataError
-from tidings.partitioning import MatcherSets
+from tidings.partitioning.learning import Quality
 
 
 def made(count: int) -> Workload:
@@ -60,20 +61,19 @@ def test_both_layouts_match_alike_and_shuffle_what_the_router_says(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bench_spark, "MATCHERS", (2, 3))
+    monkeypatch.setattr(bench_spark, "LEARNED_FROM", 3)
     figures = layouts(made, [50, 2_000], bench, rounds=1)
-    assert figures["subscriptions"] == [50] * 3 + [2_000] * 3 and figures["matchers"] == [0, 2, 3] * 2
+    assert figures["subscriptions"] == [50] * 5 + [2_000] * 5 and figures["matchers"] == [0, 2, 3, 3, 3] * 2
+    assert figures["partitioner"] == ["", "hash", "hash", "salb", "refined"] * 2
+    assert figures["spread"] == figures["predicted_spread"] and figures["imbalance"] == figures["predicted_imbalance"]
     for spread, matchers, shuffled in zip(
         figures["spread"], figures["matchers"], figures["posts_shuffled"], strict=True
     ):
         assert 0 <= spread <= matchers and shuffled == pytest.approx(400 * spread, abs=2)
     assert max(figures["spread"]) > 1 and set(figures["auto"]) == {"replicated"}
-    monkeypatch.setattr("tidings.bench.spark.Router.route", lambda router, posts: bench_routes(len(posts)))
-    with pytest.raises(DataError, match="as were routed"):
+    monkeypatch.setattr("tidings.bench.spark.measure", lambda mapping, incidence: Quality(400, np.zeros(2, np.int64)))
+    with pytest.raises(DataError, match="that were predicted"):
         layouts(made, [50], bench, rounds=1)
-
-
-def bench_routes(count: int) -> object:
-    return MatcherSets.empty(count, 2)
 
 
 @pytest.mark.slow

@@ -161,8 +161,10 @@ def test_a_file_that_is_no_router_is_told_by_name(tmp_path: Path) -> None:
 def test_owners_that_make_no_sense_are_told(
     tmp_path: Path, offsets: list[int], owners: list[int], complaint: str
 ) -> None:
-    arrays: Arrays = {"owner_offsets": np.array(offsets, dtype=np.int64), "owners": np.array(owners, dtype=np.int32),
-              "hashes": np.zeros(2, dtype=np.uint64)}  # fmt: skip
+    arrays: Arrays = {
+        "owner_offsets": np.array(offsets, dtype=np.int64),
+        "owners": np.array(owners, dtype=np.int32),
+    }
     write_arrays(tmp_path / "odd", arrays, {**META, "format": FORMAT})
     with pytest.raises(DataError, match=complaint):
         Router.open(tmp_path / "odd")
@@ -170,7 +172,7 @@ def test_owners_that_make_no_sense_are_told(
 
 def test_a_router_of_the_format_before_is_refused_with_the_remedy(tmp_path: Path) -> None:
     write_arrays(tmp_path / "old", {"owners": np.array([-1, 3], dtype=np.int32)}, META)
-    with pytest.raises(DataError, match=r"format 1, and this tidings reads 2; compile the index again"):
+    with pytest.raises(DataError, match=r"format 1, and this tidings reads 3; compile the index again"):
         Router.open(tmp_path / "old")
 
 

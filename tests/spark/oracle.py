@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import json
 import random
-from datetime import timedelta
+from datetime import datetime, timedelta
+from functools import cache
+from multiprocessing.synchronize import Event
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
@@ -42,11 +44,16 @@ def write_posts(folder: Path, number: int, rows: int = ROWS, bad: int = 0) -> pa
     return table
 
 
+@cache
+def sample() -> tuple[list[str], list[datetime]]:
+    """Texts and instants of some posts."""
+    table = POSTS.table(4096)
+    return table["text"].to_pylist(), table["ts"].to_pylist()
+
+
 def subscriptions(rng: random.Random, count: int, names: int = 200) -> pa.Table:
     """Queries of all kinds over those posts, under ids that are used again and again."""
-    sample = POSTS.table(4096)
-    words = sample["text"].to_pylist()
-    instants = sample["ts"].to_pylist()
+    words, instants = sample()
     rows = []
     for name in rng.sample(range(names), count):
         a, b = rng.choice(words).split()[-1], rng.choice(words).split()[-1]
@@ -76,6 +83,23 @@ def change(registry: Registry, rng: random.Random) -> None:
         registry.remove(f"s{name}" for name in rng.sample(range(200), 10))
 
 
+def subscribe_on(path: Path, seed: int, told: Path, enough: Event) -> None:
+    """Change a registry until it is enough, and write down what each version of it was told to be."""
+    registry, rng = Registry(path), random.Random(seed)
+    with told.open("w", buffering=1) as file:
+        while not enough.wait(1):
+            table = subscriptions(rng, rng.randint(1, 30))
+            receipt = registry.add(table)
+            refused = {row.id for row in receipt.rejected}
+            rows = [("add", row["id"], row["query"]) for row in table.to_pylist() if row["id"] not in refused]
+            if rows:
+                print(json.dumps([receipt.version, rows]), file=file)
+            if rng.random() < 0.5:
+                names = [f"s{name}" for name in rng.sample(range(200), 10)]
+                version = registry.remove(names).version
+                print(json.dumps([version, [("remove", name, None) for name in names]]), file=file)
+
+
 def batches_of_files(checkpoint: Path) -> dict[int, list[Path]]:
     """The files of each batch, by the log of Spark's file source."""
     found: dict[Path, int] = {}
@@ -90,14 +114,30 @@ def batches_of_files(checkpoint: Path) -> dict[int, list[Path]]:
     return batches
 
 
-def expected(checkpoint: Path, registry: Registry) -> dict[int, list[Row]]:
-    """The matches of each batch, in order."""
+def batches_of_offsets(checkpoint: Path, records: pa.Table, posts: Path) -> dict[int, pa.Table]:
+    """The posts of each batch, by Spark's log of the offsets of a topic, what the topic holds, and files of posts."""
+    everything = pa.concat_tables([pq.read_table(file) for file in sorted(posts.glob("*.parquet"))])
+    row_of = {name: row for row, name in enumerate(everything["id"].to_pylist())}
+    logs = sorted((int(file.name), file) for file in (checkpoint / "spark" / "offsets").glob("[0-9]*"))
+    ends = {batch: json.loads(file.read_text().splitlines()[-1])["posts"] for batch, file in logs}
+    found: dict[int, list[int]] = {batch: [] for batch in ends}
+    for record in records.to_pylist():
+        batch = next(batch for batch in ends if ends[batch].get(str(record["partition"]), 0) > record["offset"])
+        found[batch].append(row_of[record["key"]])
+    return {batch: everything.take(rows) for batch, rows in found.items()}
+
+
+def expected(checkpoint: Path, registry: Registry, batches: dict[int, pa.Table] | None = None) -> dict[int, list[Row]]:
+    """The matches of each batch, in order; without ``batches``, of those that were files."""
+    if batches is None:
+        files = batches_of_files(checkpoint).items()
+        batches = {batch: pa.concat_tables([pq.read_table(file) for file in of]) for batch, of in files}
     journal = Home(checkpoint).journal
     found = {}
-    for batch, files in batches_of_files(checkpoint).items():
+    for batch, posts in batches.items():
         pin = journal.pin(batch)
         assert pin is not None, f"batch {batch} has no pin"
-        found[batch] = brute(pa.concat_tables([pq.read_table(file) for file in files]), registry, pin.version)
+        found[batch] = brute(posts, registry, pin.version)
     return found
 
 

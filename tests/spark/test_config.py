@@ -10,6 +10,7 @@ from tidings.model import DataError
 from tidings.spark.columns import Columns
 from tidings.spark.config import Config, Trigger
 from tidings.spark.delta import DeltaSink
+from tidings.spark.learning import Learn
 from tidings.spark.releases import Plan
 from tidings.spark.sinks import ConsoleSink, KafkaSink, ParquetSink
 
@@ -48,6 +49,9 @@ every_s = 2
 [index]
 layout = "partitioned"
 matchers = 4
+[learn]
+partitioner = "salb"
+every_s = 60
 [columns]
 id = "tweet_id"
 [spark]
@@ -56,6 +60,7 @@ id = "tweet_id"
     config = read(tmp_path, LEAST + more)
     assert config.trigger == Trigger(every_s=2)
     assert config.plan == Plan("partitioned", 4)
+    assert config.learn == Learn("salb", every_s=60)
     assert config.columns == Columns(id="tweet_id")
     assert config.spark == {"spark.master": "local[1]"}
 

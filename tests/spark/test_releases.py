@@ -5,23 +5,30 @@ from __future__ import annotations
 import pickle
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.index.strategies import NOW, subscriptions, tables
+from tests.language.strategies import WORDS
 from tests.spark.inprocess import Found, found, read
+from tests.spark.test_mappings import page
 from tidings.index import BruteForce
 from tidings.language import parse, to_text
 from tidings.model import DataError, Subscription
+from tidings.partitioning import LearnedMapping, Owners, Router
 from tidings.registry import Registry
+from tidings.spark.mappings import Mappings
 from tidings.spark.releases import Plan, Release, Releases
 from tidings.tables.columns import instant_key
-from tidings.terms import Analyser
+from tidings.terms import ENGLISH, Analyser
 from tidings.workloads import Posts, tweet_based
 
 LAYOUTS = [Plan("replicated"), *(Plan("partitioned", matchers) for matchers in (1, 2, 7, 16, 70))]
+
+NAMES = ["whole", "hash-2", "learned-1"]
 
 
 def asked(*queries: str) -> pa.Table:
@@ -40,6 +47,15 @@ def brute_pairs(
     return {(names[row], name) for row, name in pairs if names[row] not in refused}
 
 
+@st.composite
+def learned(draw: st.DrawFn) -> LearnedMapping:
+    """Any owners of the words of the small world, several of some."""
+    names = sorted({word for text in WORDS for word in ENGLISH.words(text)})
+    owners = [draw(st.permutations(range(5)))[: draw(st.sampled_from([1, 1, 2, 5]))] for _ in names]
+    matchers = np.array([matcher for own in owners for matcher in own], dtype=np.int32)
+    return LearnedMapping.of(pa.array(names), Owners.of_counts([len(own) for own in owners], matchers), 5)
+
+
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_every_release_equals_brute_force(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
@@ -47,6 +63,7 @@ def test_every_release_equals_brute_force(tmp_path_factory: pytest.TempPathFacto
     registry = Registry.create(home / "registry")
     plan = data.draw(st.sampled_from(LAYOUTS))
     releases = Releases(home / "releases", plan=plan)
+    Mappings(home / "releases" / "mappings").put(data.draw(learned()), page(planned=5))
     live: dict[str, Subscription] = {}
     history: dict[int, dict[str, Subscription]] = {registry.version: {}}
     for _ in range(data.draw(st.integers(1, 4))):
@@ -63,10 +80,11 @@ def test_every_release_equals_brute_force(tmp_path_factory: pytest.TempPathFacto
             history[registry.version] = live
         if data.draw(st.booleans()):
             releases = Releases(home / "releases", plan=plan)  # another driver
-        version = data.draw(st.sampled_from(sorted(history)))
-        release = releases.release(registry, version)
+        version, mapping = data.draw(st.sampled_from(sorted(history))), data.draw(st.sampled_from(["", *NAMES]))
+        release = releases.release(registry, version, mapping)
+        assert release.version == version and release.mapping == (mapping or release.mapping)
         if data.draw(st.booleans()):
-            releases.forget_before(version)
+            releases.forget_before(version, data.draw(st.sampled_from(["", release.mapping])))
         table = data.draw(tables())
         result = found(table, pickle.loads(pickle.dumps(release)), instant_key(NOW), batch_rows=3)
         assert len(set(result.pairs)) == len(result.pairs)
@@ -123,7 +141,7 @@ def test_deltas_are_compacted_and_forgotten_files_removed(tmp_path: Path) -> Non
         release = releases.release(registry, registry.version)
         releases.forget_before(release.version)
         files = {path.name for path in (tmp_path / "releases").iterdir()}
-        assert files == {*release.files, f"release-{release.version}.json", "lock"}
+        assert files == {*release.files, f"release-{release.version}-hash-2.json", "lock"}
         assert max(len(part.segments) for part in release.parts) <= 8 and len(release.routers) <= 9
     result = found(pa.table({"id": ["p"], "text": ["w19 v3"]}), release)
     assert sorted(result.pairs) == sorted(("p", f"s{i}") for i in range(20))
@@ -143,7 +161,7 @@ def test_a_release_that_is_gone_or_damaged_is_compiled_again(tmp_path: Path, cap
         path.write_bytes(path.read_bytes()[:-8])
     assert found(post, Releases(tmp_path / "releases").release(registry, 2)).pairs == []
     assert "cut off" in caplog.text
-    (tmp_path / "releases" / "release-1.json").write_text("{")
+    (tmp_path / "releases" / "release-1-whole.json").write_text("{")
     assert found(post, Releases(tmp_path / "releases").release(registry, 1)).pairs == [("p", "s0")]
 
 
@@ -151,7 +169,7 @@ def test_a_release_of_the_format_before_is_compiled_again(tmp_path: Path, caplog
     registry = Registry(tmp_path / "registry")
     registry.add(asked("fire"))
     first = Releases(tmp_path / "releases", plan=Plan("partitioned", 2)).release(registry, 1)
-    page = tmp_path / "releases" / "release-1.json"
+    page = tmp_path / "releases" / "release-1-hash-2.json"
     page.write_text(page.read_text().replace('"format":2', '"format":1').replace('"format": 2', '"format": 1'))
     again = Releases(tmp_path / "releases", plan=Plan("partitioned", 2)).release(registry, 1)
     assert again.files.isdisjoint(first.files) and "format 1, this tidings reads 2" in caplog.text
@@ -185,3 +203,62 @@ def test_an_empty_registry_has_a_release(tmp_path: Path) -> None:
         release = Releases(folder, plan=plan).release(registry, registry.version)
         result = found(Posts(seed=1).table(10), release)
         assert result.pairs == [] and result.notes.posts == 10
+
+
+def test_another_mapping_or_number_of_matchers_lays_the_index_out_anew(tmp_path: Path) -> None:
+    registry = Registry(tmp_path / "registry")
+    registry.add(asked(*(f"w{n} OR v{n}" for n in range(50))))
+    post = pa.table({"id": ["p"], "text": [" ".join(f"w{n}" for n in range(50))]})
+    folder, mappings = tmp_path / "releases", Mappings(tmp_path / "mappings")
+
+    def newest(plan: Plan) -> Release:
+        releases = Releases(folder, plan=plan, mappings=mappings)
+        release = releases.release(registry, registry.version)
+        assert sorted(found(post, release).pairs) == sorted(("p", f"s{n}") for n in range(50))
+        releases.forget_before(release.version, release.mapping)
+        (name,) = folder.glob("release-*.json")
+        assert name.name == f"release-{release.version}-{release.mapping}.json"
+        assert {path.name for path in folder.glob("*.tidings")} == release.files
+        return release
+
+    assert (newest(Plan("partitioned", 3)).mapping, newest(Plan("partitioned", 5)).matchers) == ("hash-3", 5)
+    words = pa.array([f"w{n}" for n in range(50)])
+    everything = LearnedMapping.of(words, Owners.single(np.full(50, 6, dtype=np.int32)), 7)
+    mappings.put(everything, page(planned=5))
+    release = newest(Plan("partitioned", 5))
+    assert (release.mapping, release.matchers) == ("learned-1", 7)
+    assert set(Router.open(*(folder / name for name in release.routers)).route(post).pairs()[1]) >= {6}
+    assert newest(Plan("partitioned", 5)) == release
+    registry.add(asked("w0"))
+    assert newest(Plan("partitioned", 5)).mapping == "learned-1"
+    assert [newest(plan).mapping for plan in (Plan("partitioned", 3), Plan(), Plan("replicated"), Plan())] == [
+        *("hash-3", "hash-16", "whole", "whole")
+    ]
+
+
+def test_a_mapping_that_cannot_be_read_is_replaced_by_the_hash(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    registry, mappings = Registry(tmp_path / "registry"), Mappings(tmp_path / "mappings")
+    registry.add(asked("fire"))
+    mappings.put(LearnedMapping.of(pa.array(["fire"]), Owners.single(np.zeros(1, dtype=np.int32)), 3), page(planned=3))
+    (tmp_path / "mappings" / "learned-1.tidings").write_bytes(b"")
+    release = Releases(tmp_path / "releases", plan=Plan("partitioned", 3), mappings=mappings).release(registry, 1)
+    assert release.mapping == "hash-3" and "terms are hashed" in caplog.text
+    assert found(pa.table({"id": ["p"], "text": ["fire"]}), release).pairs == [("p", "s0")]
+
+
+def test_a_mapping_that_was_replaced_under_its_name_lays_the_index_out_anew(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    registry, plan = Registry(tmp_path / "registry"), Plan("partitioned", 3)
+    pairs = []
+    for owner in (0, 2):
+        mappings = Mappings(tmp_path / f"mappings of {owner}")
+        fire = LearnedMapping.of(pa.array(["fire"]), Owners.single(np.array([owner], dtype=np.int32)), 3)
+        mappings.put(fire, page(planned=3))
+        registry.add(pa.table({"id": [f"s{owner}"], "query": ["fire"]}))
+        release = Releases(tmp_path / "releases", plan=plan, mappings=mappings).release(registry, registry.version)
+        assert release.mapping == "learned-1"
+        pairs.append(sorted(found(pa.table({"id": ["p"], "text": ["fire"]}), release).pairs))
+    assert pairs == [[("p", "s0")], [("p", "s0"), ("p", "s2")]] and "compiled again" in caplog.text

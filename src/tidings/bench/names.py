@@ -46,3 +46,30 @@ class SparkPart(StrEnum):
     layouts = "layouts"
     latency = "latency"
     soak = "soak"
+
+
+class Model(StrEnum):
+    """Who subscribes, in the evaluation of [S3TM]: to the words of a post, or to a few of a topic."""
+
+    tweets = "tweets"
+    topics = "topics"
+
+
+class Sent(StrEnum):
+    """What a post is sent for: each word that somebody subscribes to ([S3TM] 3.1), or those that file something."""
+
+    words = "words"
+    guards = "guards"
+
+
+class S3tmFigure(StrEnum):
+    """The figures of [S3TM] 6: the data, throughput by matchers, subscriptions, weeks and posts learned from, where
+    subscriptions are placed; and ours on all posts: what is sent for, and split terms."""
+
+    words = "words"
+    matchers = "matchers"
+    subscriptions = "subscriptions"
+    weeks = "weeks"
+    learning = "learning"
+    placement = "placement"
+    headline = "headline"

@@ -9,14 +9,30 @@ from typing import Any
 
 from tidings.model import DataError
 
-_COLOUR, _GRID = "#1f5fa8", "#d9d9d9"
+_COLOURS, _GRID = ("#1f5fa8", "#d1495b", "#3a8f5d", "#e09f3e", "#6d4c9f", "#555555", "#17a2b8"), "#d9d9d9"
+_FEW = 10
+"""Where all values are below, the axis has fractions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """``error``: how far each value may be off, above and below."""
+
+    label: str
+    across: Sequence[float]
+    up: Sequence[float]
+    error: Sequence[float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
+    """One curve, or several, for which the first panel has a legend; ``log_up``: values by their logarithm as well."""
+
     title: str
-    across: Sequence[float]
-    up: Sequence[float]
+    across: Sequence[float] = ()
+    up: Sequence[float] = ()
+    curves: Sequence[Curve] = ()
+    log_up: bool = False
 
 
 def save(path: Path, label: str, panels: Sequence[Panel], *, log: bool = True) -> None:
@@ -37,20 +53,33 @@ def save(path: Path, label: str, panels: Sequence[Panel], *, log: bool = True) -
         rows = -(-len(panels) // 2)
         figure = Figure(figsize=(9.6, 3.4 * rows), layout="constrained")
         for axes, panel in zip(figure.subplots(rows, 2, squeeze=False).flat, panels, strict=False):
-            axes.plot(panel.across, panel.up, marker="o", color=_COLOUR, linewidth=2)
+            curves = panel.curves or [Curve("", panel.across, panel.up)]
+            for curve, colour in zip(curves, _COLOURS, strict=False):
+                size = {"linewidth": 2} if len(curves) == 1 else {"linewidth": 1.4, "markersize": 3.5}
+                axes.errorbar(curve.across, curve.up, curve.error, label=curve.label, marker="o", color=colour, **size)
             if log:
                 axes.set_xscale("log")
-                axes.set_xticks(panel.across)
+                axes.set_xticks(curves[0].across)
                 axes.minorticks_off()
-            axes.set_ylim(bottom=0, top=1.1 * max(panel.up) or 1)
+            top = 1.1 * max(max(curve.up) for curve in curves) or 1
+            if panel.log_up:
+                axes.set_yscale("log")
+            else:
+                axes.set_ylim(bottom=0, top=top)
+            if panel is panels[0] and len(curves) > 1:
+                axes.legend(fontsize=8, frameon=False)
             axes.set_title(panel.title, loc="left", fontsize=12)
             axes.set_xlabel(label)
             axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _short(value)))
-            axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+            axes.yaxis.set_major_formatter(FuncFormatter(_fraction if top < _FEW else lambda value, _: f"{value:,.0f}"))
             axes.grid(color=_GRID, linewidth=0.8)
             axes.set_axisbelow(True)
         path.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, dpi=160, metadata={"Date": None} if path.suffix == ".svg" else None)
+
+
+def _fraction(number: float, _: int) -> str:
+    return f"{number:g}"
 
 
 def _short(number: float) -> str:

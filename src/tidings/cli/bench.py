@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tidings.bench.names import Name, Part, Peer, SparkPart
+from tidings.bench.names import Name, Part, Peer, S3tmFigure, SparkPart
 
 if TYPE_CHECKING:
     from tidings.bench.matching import Workload
@@ -241,7 +241,7 @@ def spark(  # noqa: PLR0913
         bench = measured.Bench(session, Path(folder))
         if part == SparkPart.layouts:
             counts = measured.sizes(asking)
-            with progress("matching", len(counts) * rounds * (1 + len(measured.MATCHERS))) as advance:
+            with progress("matching", len(counts) * rounds * len(measured.laid_out_by())) as advance:
                 figures = measured.layouts(made, counts, bench, rounds, advance)
         elif part == SparkPart.memory:
             figures = measured.memory(made(asking), bench)
@@ -249,6 +249,43 @@ def spark(  # noqa: PLR0913
             with progress("matching", rounds * measured.WAYS) as advance:
                 figures = measured.replicated(made(asking), bench, rounds, sql_posts, advance)
     _tell(f"spark {part}", data, figures, seed, output_format, save)
+
+
+@app.command(epilog="Example: tidings bench s3tm matchers --posts 50000 --learn 10000 --folds 5 --plot pictures")
+def s3tm(  # noqa: PLR0913
+    figures: Annotated[list[S3tmFigure] | None, typer.Argument(help="Which of them; all, without.")] = None,
+    *,
+    posts: Annotated[int | None, typer.Option(min=100, help="So many posts by chance; all, without.")] = None,
+    learn: Annotated[int, typer.Option(min=1, help="How many posts of the other folds are learned from.")] = 40_000,
+    folds: Annotated[int, typer.Option(min=2, help="Into how many folds posts are divided.")] = 10,
+    measured: Annotated[int | None, typer.Option(min=1, help="How many folds are held out; all, without.")] = None,
+    networks: Annotated[int, typer.Option(min=1, help="How many, at most, for METIS, which takes long.")] = 2,
+    subscriptions: Subscriptions = 100_000,
+    most: Annotated[
+        int, typer.Option(min=100, help="Where the number of subscriptions grows, it ends here.")
+    ] = 1_000_000,
+    data: Data = None,
+    seed: Seed = 1,
+    output_format: HowToPrint = Format.table,
+    save: Annotated[Path | None, typer.Option(help="Also write s3tm-FIGURE.json to this folder.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Also draw s3tm-FIGURE.svg in this folder.")] = None,
+) -> None:
+    """The evaluation of the S3TM paper: partitioners of words, learned from some posts and measured with others.
+
+    words: the data. matchers, subscriptions, weeks: spread, imbalance and throughput by them. learning: time.
+    placement: of subscriptions. headline: all posts but a fold, by words and by guards, terms split or not.
+    """
+    from tidings.bench.s3tm import FIGURES, Asking, Corpus, Plan, draw  # noqa: PLC0415
+    from tidings.cli.output import progress  # noqa: PLC0415
+
+    asking = Asking(Corpus.read(data, posts, seed), seed)
+    for name in figures or list(S3tmFigure):
+        with progress(f"partitionings for {name}", None) as advance:
+            plan = Plan(learn, folds, measured or folds, networks, subscriptions, most, seed=seed, advance=advance)
+            found = FIGURES[name](asking, plan)
+        if plot:
+            draw(name, found, plot / f"s3tm-{name}.svg")
+        _tell(f"s3tm {name}", data, found, seed, output_format, save / f"s3tm-{name}.json" if save else None)
 
 
 def _tell(

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from tidings.cli import bench, doctor, explain, match, run, subscribe
+from tidings.cli import bench, doctor, explain, learn, match, run, subscribe
 from tidings.model import TidingsError
 
 app = typer.Typer(
@@ -29,6 +29,7 @@ app.command(epilog=subscribe.UNSUBSCRIBE_EXAMPLE)(subscribe.unsubscribe)
 app.command(epilog=explain.EXAMPLE)(explain.explain)
 app.command(epilog=doctor.EXAMPLE)(doctor.doctor)
 app.command(epilog=run.EXAMPLE)(run.run)
+app.command(epilog=learn.EXAMPLE)(learn.learn)
 
 
 @app.callback(invoke_without_command=True)

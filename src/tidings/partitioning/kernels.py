@@ -17,15 +17,6 @@ from tidings.terms.kernels import fnv1a
 
 
 @numba.njit(cache=True, nogil=True)
-def version_of(key_hash, term_hash, k):
-    """A draw of 0 … k - 1 by two hashes, the same for ever."""
-    h = key_hash ^ (term_hash << np.uint64(1))
-    h = (h ^ (h >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
-    h = (h ^ (h >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
-    return part_of(h, k)
-
-
-@numba.njit(cache=True, nogil=True)
 def part_of(key_hash, k):
     """Which of the k versions of a split term a publication takes, 0 … k - 1, by :func:`hash_texts` of its id.
 
@@ -47,10 +38,10 @@ def mark(offsets, ids, starts, owners, words):
 
 
 @numba.njit(cache=True, nogil=True)
-def mark_versions(offsets, ids, starts, owners, hashes, keys, words):  # noqa: ARG001
+def mark_versions(offsets, ids, starts, owners, keys, words):
     """Put one owner of each row's terms into its set, of a split term that of the version which the row takes.
 
-    ``keys`` uint64[rows] are hashes of the rows' ids; ``hashes`` of the terms' names are not looked at.
+    ``keys`` uint64[rows] are hashes of the rows' ids.
     """
     for i in range(len(offsets) - 1):
         for k in range(offsets[i], offsets[i + 1]):

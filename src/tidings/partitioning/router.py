@@ -21,22 +21,21 @@ from tidings.index.files import ArrayFile, open_arrays, write_arrays
 from tidings.index.guard import MAX_WORDS
 from tidings.index.reader import Reader
 from tidings.model import DataError
-from tidings.partitioning.mapping import MAX_MATCHERS, HashArray, Owners, hash_names
+from tidings.partitioning.mapping import MAX_MATCHERS, Owners, hash_names
 from tidings.partitioning.sets import MatcherSets
 from tidings.tables.columns import place_columns
 from tidings.tables.validity import good_rows
 from tidings.terms import ENGLISH, Analyser
 
-FORMAT = 2
+FORMAT = 3
 _KIND = "router"
-_OFFSETS, _OWNERS, _HASHES = "owner_offsets", "owners", "hashes"
+_OFFSETS, _OWNERS = "owner_offsets", "owners"
 
 
 class Router:
     """Routes tables of publications. It remembers words between calls, and is not safe to share between threads.
 
-    ``owners``: the matchers of the ``terms``, all of which publications are sent for. ``hashes`` uint64[terms]: those
-    of the names of split terms; they follow from the terms.
+    ``owners``: the matchers of the ``terms``, all of which publications are sent for.
 
     >>> terms = Dictionary()
     >>> terms.word("fire"), terms.word("smoke")
@@ -47,35 +46,31 @@ class Router:
     [[0, 0, 2], [0, 3, 3]]
     """
 
-    def __init__(
-        self,
-        terms: Dictionary,
-        owners: Owners,
-        matchers: int,
-        analyser: Analyser = ENGLISH,
-        hashes: HashArray | None = None,
-    ) -> None:
+    def __init__(self, terms: Dictionary, owners: Owners, matchers: int, analyser: Analyser = ENGLISH) -> None:
         self.matchers = matchers
+        self.analyser = analyser
         self._terms = terms
         self._owners = owners
-        self._hashes = _split_hashes(terms, owners) if hashes is None else hashes
         self._has_split = bool((owners.counts() > 1).any())
-        self._analyser = analyser
         self._reader = Reader(terms, analyser)
 
     def __len__(self) -> int:
         """How many terms it sends for."""
         return len(self._terms) - 1
 
+    @property
+    def terms(self) -> Dictionary:
+        """The terms that it sends for."""
+        return self._terms
+
     def route(self, table: pa.Table) -> MatcherSets:
         """The matchers of each row; none for a row that no subscription can match, or that is no publication."""
         if self._reader.remembered > MAX_WORDS:
-            self._reader = Reader(self._terms, self._analyser)
+            self._reader = Reader(self._terms, self.analyser)
         good, rows = good_rows(table)
         terms = self._reader.terms(good, *place_columns(good))
         if self._has_split:
-            keys = hash_names(good["id"])
-            found = MatcherSets.reached(terms, keys, self._owners, self._hashes, self.matchers)
+            found = MatcherSets.reached(terms, hash_names(good["id"]), self._owners, self.matchers)
         else:
             found = MatcherSets.owning(terms, self._owners, self.matchers)
         if len(rows) == table.num_rows:
@@ -86,7 +81,7 @@ class Router:
 
     def extend(self, newer: Router) -> None:
         """Send for the terms of another router as well. Cost: that of the terms of the other one."""
-        if (newer.matchers, newer._analyser) != (self.matchers, self._analyser):
+        if (newer.matchers, newer.analyser) != (self.matchers, self.analyser):
             raise DataError("a router for other matchers or another analyser cannot be added; partition all anew")
         known = len(self._terms)
         ids = self._terms.include(newer._terms)
@@ -97,21 +92,19 @@ class Router:
         counts = np.concatenate([self._owners.counts(), added.counts()])
         # in any case: every term of the dictionary has an owner
         self._owners = Owners.of_counts(counts, np.concatenate([self._owners.matchers, added.matchers]))
-        self._hashes = np.concatenate([self._hashes, newer._hashes[fresh]])
         self._has_split = self._has_split or newer._has_split
         if not (np.array_equal(mine.offsets, theirs.offsets) and np.array_equal(mine.matchers, theirs.matchers)):
             raise DataError("another mapping gives some terms to other matchers; partition all subscriptions anew")
 
     def save(self, path: Path) -> None:
         """Write it to a file."""
-        analyser = self._analyser
+        analyser = self.analyser
         write_arrays(
             path,
             {
                 **self._terms.saved(np.arange(len(self._terms), dtype=np.int32)),
                 _OFFSETS: self._owners.offsets,
                 _OWNERS: self._owners.matchers,
-                _HASHES: self._hashes,
             },
             {
                 "kind": _KIND,
@@ -148,9 +141,9 @@ def _loaded(file: ArrayFile) -> Router:
             "compile the index again"
         )
     language, stop_words, stemming = meta["analyser"]
-    owners, hashes = Owners(file.arrays[_OFFSETS], file.arrays[_OWNERS]), file.arrays[_HASHES]
+    owners = Owners(file.arrays[_OFFSETS], file.arrays[_OWNERS])
     matchers, count = int(meta["matchers"]), int(meta["terms"])
-    if meta["kind"] != _KIND or not (len(owners) == len(hashes) == count) or not 1 <= matchers <= MAX_MATCHERS:
+    if meta["kind"] != _KIND or len(owners) != count or not 1 <= matchers <= MAX_MATCHERS:
         raise ValueError("its arrays do not fit together")
     counts = owners.counts()
     if counts[0] or np.any(counts[1:] < 1) or (owners.offsets[0], owners.offsets[-1]) != (0, len(owners.matchers)):
@@ -159,12 +152,4 @@ def _loaded(file: ArrayFile) -> Router:
         raise ValueError("a term has an owner that is not there")
     terms = Dictionary()
     terms.load(file.arrays, count)
-    return Router(terms, owners, matchers, Analyser(language, frozenset(stop_words), stemming), hashes)
-
-
-def _split_hashes(terms: Dictionary, owners: Owners) -> HashArray:
-    """The hashes of the names of split terms, 0 for the others: uint64[terms]."""
-    split = owners.counts() > 1
-    if not split.any():
-        return np.zeros(len(terms), dtype=np.uint64)
-    return np.where(split, hash_names(terms.term_names()), np.uint64(0))
+    return Router(terms, owners, matchers, Analyser(language, frozenset(stop_words), stemming))

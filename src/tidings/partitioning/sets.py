@@ -40,10 +40,10 @@ class MatcherSets:
         return sets
 
     @classmethod
-    def reached(cls, terms: TermSets, keys: HashArray, owners: Owners, hashes: HashArray, matchers: int) -> MatcherSets:
-        """The same with one version only of each split term: which one, its hash and the key of the set decide."""
+    def reached(cls, terms: TermSets, keys: HashArray, owners: Owners, matchers: int) -> MatcherSets:
+        """The same with one version only of each split term: which one, the key of the set decides."""
         sets = cls.empty(len(terms), matchers)
-        kernels.mark_versions(terms.offsets, terms.ids, owners.offsets, owners.matchers, hashes, keys, sets.words)
+        kernels.mark_versions(terms.offsets, terms.ids, owners.offsets, owners.matchers, keys, sets.words)
         return sets
 
     def __len__(self) -> int:

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tidings.spark.changes import ApplyChanges
     from tidings.spark.columns import Columns
+    from tidings.spark.counting import count_terms
     from tidings.spark.delta import DeltaSink
     from tidings.spark.generator import register
     from tidings.spark.kafka import changes_from_kafka, posts_from_kafka
+    from tidings.spark.learning import Learn
     from tidings.spark.matching import match
     from tidings.spark.pipeline import Pipeline, Running
     from tidings.spark.progress import Progress
@@ -28,6 +30,7 @@ __all__ = [
     "ConsoleSink",
     "DeltaSink",
     "KafkaSink",
+    "Learn",
     "MemorySink",
     "ParquetSink",
     "Pipeline",
@@ -38,6 +41,7 @@ __all__ = [
     "Running",
     "Sink",
     "changes_from_kafka",
+    "count_terms",
     "match",
     "posts_from_files",
     "posts_from_kafka",
@@ -51,6 +55,7 @@ _HOMES = {
     "ConsoleSink": "sinks",
     "DeltaSink": "delta",
     "KafkaSink": "sinks",
+    "Learn": "learning",
     "MemorySink": "sinks",
     "ParquetSink": "sinks",
     "Pipeline": "pipeline",
@@ -61,6 +66,7 @@ _HOMES = {
     "Running": "pipeline",
     "Sink": "sinks",
     "changes_from_kafka": "kafka",
+    "count_terms": "counting",
     "match": "matching",
     "posts_from_files": "sources",
     "posts_from_kafka": "kafka",

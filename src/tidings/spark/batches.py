@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, Observation
@@ -16,37 +15,20 @@ from pyspark.sql import DataFrame, Observation
 from tidings.model.values import utc_now
 from tidings.registry import Registry
 from tidings.spark.columns import Columns
-from tidings.spark.journal import Journal, Load, Pin, Report
+from tidings.spark.home import Home
+from tidings.spark.journal import Load, Pin, Report
+from tidings.spark.learner import Learner
+from tidings.spark.learning import Learn, Teacher
 from tidings.spark.matching import matched, matches, observed
 from tidings.spark.notes import Notes
-from tidings.spark.releases import Plan, Releases
+from tidings.spark.releases import Plan, Release, Releases
+from tidings.spark.seen import PER_BATCH, Seen
 from tidings.spark.sinks import Batch, ParquetSink, Sink
+
+__all__ = ["KEPT_BATCHES", "Handler", "Home"]
 
 KEPT_BATCHES = 100
 """The journal remembers as many batches as Spark's own checkpoint does."""
-
-
-@dataclass(frozen=True, slots=True)
-class Home:
-    """What a pipeline keeps in its folder: Spark's checkpoint, the journal, compiled releases and bad rows."""
-
-    path: Path
-
-    @property
-    def checkpoint(self) -> Path:
-        return self.path / "spark"
-
-    @property
-    def journal(self) -> Journal:
-        return Journal(self.path / "journal")
-
-    @property
-    def releases(self) -> Path:
-        return self.path / "releases"
-
-    @property
-    def rejected(self) -> Path:
-        return self.path / "rejected"
 
 
 @dataclass(slots=True)
@@ -64,31 +46,48 @@ class Handler:
     plan: Plan
     sample: pa.Table | None
     spread: bool
+    learn: Learn
     _releases: Releases | None = field(default=None, init=False)
+    _learner: Learner | None = field(default=None, init=False)
 
     def __call__(self, publications: DataFrame, number: int) -> None:
         began = time.perf_counter()
         releases = self._opened()
         pin = self.home.journal.pinned(number, lambda: self._proposed(number))
-        release = releases.release(self.registry, pin.version)
+        release = releases.release(self.registry, pin.version, pin.mapping)
         if self.spread:
             publications = publications.repartition(publications[f"`{self.columns.id.replace('`', '``')}`"])
         batch = Batch(self.pipeline, number)
-        found = matched(publications, release, self.columns, pin.at)
+        found = matched(publications, release, self.columns, pin.at, self._kept(publications))
         notes = self._write(found, batch)
         self._keep(notes, batch)
         self.home.journal.close(_report(pin, notes, (time.perf_counter() - began) * 1e3))
-        releases.forget_before(pin.version)  # Spark runs no earlier batch again
+        releases.forget_before(release.version, release.mapping)  # Spark runs no earlier batch again
+        self.home.mappings.forget_before(release.mapping)
         self.home.journal.forget_before(number - KEPT_BATCHES)
+        self._look(release, number)
 
     def _opened(self) -> Releases:
         if self._releases is None:
-            self._releases = Releases(self.home.releases, self.registry.analyser, self.sample, self.plan)
+            folder, mappings = self.home.releases, self.home.mappings
+            self._releases = Releases(folder, self.registry.analyser, self.sample, self.plan, mappings)
         return self._releases
+
+    def _kept(self, publications: DataFrame) -> int:
+        """How many posts of a task are kept to learn from, if there is about one for each partition of a shuffle."""
+        tasks = int(publications.sparkSession.conf.get("spark.sql.shuffle.partitions", "200"))
+        return -(-PER_BATCH // tasks) if self.learn.keep_posts else 0
+
+    def _look(self, release: Release, number: int) -> None:
+        """Let what is divided between matchers be divided better, if the rule says so."""
+        if release.layout == "partitioned":
+            if self._learner is None:
+                self._learner = Learner(Teacher(self.home, self.learn, self.registry, self.sample))
+            self._learner.look(number)
 
     def _proposed(self, number: int) -> Pin:
         release = self._opened().release(self.registry, self.registry.version)
-        return Pin(number, release.version, release.layout, release.matchers, utc_now())
+        return Pin(number, release.version, release.layout, release.matchers, utc_now(), release.mapping)
 
     def _write(self, found: DataFrame, batch: Batch) -> Notes:
         """Give the matches to the sink, and return what came with them: in one pass over the publications."""
@@ -108,10 +107,11 @@ class Handler:
         return Notes.read(observation.get["notes"])
 
     def _keep(self, notes: Notes, batch: Batch) -> None:
-        """The bad rows of a batch as a file."""
+        """The bad rows of a batch as a file, and a sample of the good ones, to learn from, as another."""
         if notes.rejected:
             columns = zip(*((row.id, row.reason, row.source) for row in notes.rejected), strict=True)
             ParquetSink(self.home.rejected).put(pa.table(list(columns), ["id", "reason", "source"]), batch)
+        Seen(self.home.seen, self.learn.keep_posts).put(list(notes.seen), batch.number)
 
 
 def _report(pin: Pin, notes: Notes, ms: float) -> Report:

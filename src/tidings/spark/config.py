@@ -18,6 +18,9 @@
 
     [index]                        # may be left out: layout, matchers, replicated_bytes
 
+    [learn]                        # may be left out: when a mapping is learned where matchers share the index
+    after_posts = 50_000           # every_s, imbalance, batches, partitioner, split, keep_posts
+
     [columns]                      # may be left out: id, text, ts, lat, lon, topic
     id = "tweet_id"
 
@@ -38,6 +41,7 @@ from pyspark.sql import DataFrame, SparkSession
 from tidings.model import DataError
 from tidings.spark.columns import Columns
 from tidings.spark.delta import DeltaSink
+from tidings.spark.learning import Learn
 from tidings.spark.pipeline import Pipeline
 from tidings.spark.releases import Plan
 from tidings.spark.sinks import ConsoleSink, KafkaSink, ParquetSink, Sink
@@ -81,6 +85,7 @@ class Config:
     plan: Plan = field(default_factory=Plan)
     columns: Columns = field(default_factory=Columns)
     spark: dict[str, str] = field(default_factory=dict)
+    learn: Learn = field(default_factory=Learn)
 
     @classmethod
     def read(cls, file: Path) -> Config:
@@ -90,7 +95,7 @@ class Config:
         except (OSError, ValueError) as error:
             raise DataError(f"cannot read {str(file)!r}: {error}") from None
         reader = _Reader(file)
-        known = {"registry", "checkpoint", "source", "sink", "trigger", "index", "columns", "spark"}
+        known = {"registry", "checkpoint", "source", "sink", "trigger", "index", "learn", "columns", "spark"}
         reader.check("the file", found, known, {"registry", "checkpoint", "source", "sink"})
         for name in known - {"registry", "checkpoint"}:
             if not isinstance(found.get(name, {}), dict):
@@ -105,6 +110,7 @@ class Config:
             reader.value("index", Plan, found.get("index", {})),
             reader.value("columns", Columns, found.get("columns", {})),
             {name: str(value) for name, value in found.get("spark", {}).items()},
+            reader.value("learn", Learn, found.get("learn", {})),
         )
 
     def session(self) -> SparkSession:
@@ -119,7 +125,13 @@ class Config:
 
     def pipeline(self, spark: SparkSession) -> Pipeline:
         return Pipeline(
-            self._publications(spark), self.registry, self.sink, self.checkpoint, columns=self.columns, plan=self.plan
+            self._publications(spark),
+            self.registry,
+            self.sink,
+            self.checkpoint,
+            columns=self.columns,
+            plan=self.plan,
+            learn=self.learn,
         )
 
     def _publications(self, spark: SparkSession) -> DataFrame:

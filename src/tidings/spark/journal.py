@@ -1,6 +1,6 @@
 """Which version of the registry does a batch see, and how did it go? A journal beside the checkpoint remembers.
 
-Before a batch runs, its *pin* is on disk: the version of the registry, the layout, and the instant that counts as now.
+Before a batch runs, its *pin* is on disk: the version of the registry, the mapping, and the instant that counts as now.
 Whoever runs that batch again, in another process after a crash, finds the pin and so the same subscriptions. After a
 batch has run, its *report* is there too. Both are files of a line or two, so whoever wants to know how a pipeline is
 doing, in any process, reads them.
@@ -24,13 +24,17 @@ _PIN, _REPORT = ".pin.json", ".report.json"
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """What a batch is run with: ``at`` is the instant of publications that have none."""
+    """What a batch is run with: ``at`` is the instant of publications that have none.
+
+    ``mapping`` is a name (:mod:`tidings.spark.mappings`), empty where it is not told.
+    """
 
     batch: int
     version: int
     layout: str
     matchers: int
     at: datetime
+    mapping: str = ""
 
 
 @dataclass(frozen=True, slots=True)

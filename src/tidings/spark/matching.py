@@ -65,18 +65,23 @@ def match(
 
 
 def matched(
-    publications: DataFrame, release: Release, columns: Columns | None = None, now: datetime | None = None
+    publications: DataFrame,
+    release: Release,
+    columns: Columns | None = None,
+    now: datetime | None = None,
+    kept: int = 0,
 ) -> DataFrame:
     """What a release finds in publications, without a second pass: rows of matches, and rows that only have a ``note``.
 
     Give it to :func:`matches`, :func:`rejected` and :func:`observed`. ``now`` is the instant of publications without
-    one, for a replay to see the same subscriptions as valid; else it is the worker's clock.
+    one, for a replay to see the same subscriptions as valid; else it is the worker's clock. In the partitioned layout
+    up to ``kept`` publications of each task are in its notes, to learn from.
     """
     posts = (columns or Columns()).selected(publications, release.attributes)
     key = None if now is None else instant_key(now)
     if release.layout == "replicated":
         return posts.mapInArrow(MatchAll(release, key), MATCHED)
-    routed = posts.mapInArrow(Route(release), ROUTED)
+    routed = posts.mapInArrow(Route(release, kept), ROUTED)
     return routed.repartitionById(release.matchers, "matcher").mapInArrow(MatchShare(release, key), MATCHED)
 
 

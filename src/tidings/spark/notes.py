@@ -1,7 +1,7 @@
 """How do counters and bad rows come back from Python workers? As notes: rows of JSON among the matches.
 
 Rows of matches have no note. Each task ends with the note of its work, a :class:`Tally`; each bad row is a note of its
-own, a :class:`tidings.model.Rejected`.
+own, a :class:`tidings.model.Rejected`. Publications that are kept to learn from are one of their own for each task.
 """
 
 from __future__ import annotations
@@ -11,9 +11,12 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Literal
 
-from tidings.model import Rejected
+import pyarrow as pa
 
-TALLY, REJECTED = "tally", "rejected"
+from tidings.model import Rejected
+from tidings.spark.seen import packed, unpacked
+
+TALLY, REJECTED, SEEN = "tally", "rejected", "seen"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +38,11 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """What a batch told: of its work and of its bad rows."""
+    """What a batch told: of its work and of its bad rows, and the publications that are kept to learn from."""
 
     tallies: tuple[Tally, ...]
     rejected: tuple[Rejected, ...]
+    seen: tuple[pa.Table, ...] = ()
 
     @classmethod
     def read(cls, notes: Iterable[str]) -> Notes:
@@ -51,6 +55,7 @@ class Notes:
         return cls(
             tuple(Tally(**row[TALLY]) for row in rows if TALLY in row),
             tuple(Rejected(**row[REJECTED]) for row in rows if REJECTED in row),
+            tuple(unpacked(row[SEEN]) for row in rows if SEEN in row),
         )
 
     @property
@@ -64,6 +69,8 @@ class Notes:
         return sum(tally.matches for tally in self.tallies)
 
 
-def note(what: Tally | Rejected) -> str:
+def note(what: Tally | Rejected | pa.Table) -> str:
     """The text of a note."""
+    if isinstance(what, pa.Table):
+        return json.dumps({SEEN: packed(what)})
     return json.dumps({TALLY if isinstance(what, Tally) else REJECTED: asdict(what)}, ensure_ascii=False)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -26,15 +27,18 @@ from pyspark.sql.streaming import StreamingQuery
 from tidings.index.store import replace_json
 from tidings.model import DataError
 from tidings.registry import Registry
-from tidings.spark.batches import Handler, Home
+from tidings.spark.batches import Handler
 from tidings.spark.columns import Columns
+from tidings.spark.home import Home
 from tidings.spark.journal import Journal
+from tidings.spark.learning import Learn
 from tidings.spark.progress import Progress, ProgressListener
 from tidings.spark.releases import Plan
 from tidings.spark.sinks import CallableSink, Sink, spark_path
 
 _FILES = "spark.sql.streaming.checkpointFileManagerClass"
 _BY_RENAME = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+_STATE = re.compile(r"( SQLSTATE: \w+)+")
 _LOOK_EVERY_S = 0.01
 
 
@@ -53,6 +57,10 @@ class Pipeline:
     an *earlier* batch is a publication of its own; Spark's ``dropDuplicatesWithinWatermark`` is for that.
 
     A subscription counts at the instant ``ts`` of a publication; where there is none, at the time its batch was pinned.
+
+    Where the index is divided between matchers, that begins with a hash of the terms. ``learn`` says when a better
+    mapping is learned from posts that were seen. The next batch takes it, as it takes that of ``tidings learn``, and
+    the hash over another number of matchers where ``plan`` has another; then all subscriptions are placed anew.
     """
 
     publications: DataFrame
@@ -63,6 +71,7 @@ class Pipeline:
     plan: Plan = field(default_factory=Plan)
     sample: pa.Table | None = None
     spread: bool = True
+    learn: Learn = field(default_factory=Learn)
 
     def start(
         self,
@@ -108,7 +117,7 @@ class Pipeline:
         Registry.create(registry.path, registry.analyser, registry.clock)
         self.columns.named(self.publications.columns)
         sink = CallableSink(self.sink) if callable(self.sink) else self.sink
-        return Handler(home, name, registry, sink, self.columns, self.plan, self.sample, self.spread)
+        return Handler(home, name, registry, sink, self.columns, self.plan, self.sample, self.spread, self.learn)
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,4 +225,6 @@ def _told(error: StreamingQueryException) -> DataError:
     """What went wrong, without the trace of two languages."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     raised = [line for line in lines if "Error: " in line or "Exception: " in line]
-    return DataError(f"the pipeline failed: {(raised or lines)[-1]}; when that is mended, start it again")
+    reason = _STATE.sub("", (raised or lines)[-1].rpartition("terminated with exception: ")[2])
+    reason = reason.removeprefix("Caused by: ")
+    return DataError(f"the pipeline failed: {reason}; when that is mended, start it again")

@@ -17,7 +17,7 @@ import pyarrow as pa
 from tidings.index import GuardIndex
 from tidings.index.sample import Sample
 from tidings.index.store import Store, described
-from tidings.partitioning import HashMapping, MatcherSets, Router
+from tidings.partitioning import Mapping, MatcherSets, Router
 from tidings.placement import Homes, place
 from tidings.terms import Analyser
 
@@ -44,11 +44,11 @@ class _Share:
 
 
 class Shares:
-    """The shares of all matchers. ``matchers=0``: one share of all, without a router."""
+    """The shares of all matchers of a mapping. Without one: one share of all, and no router."""
 
-    def __init__(self, folder: Path, matchers: int, analyser: Analyser, sample: pa.Table | None) -> None:
+    def __init__(self, folder: Path, mapping: Mapping | None, analyser: Analyser, sample: pa.Table | None) -> None:
         self._store = Store(folder, described(analyser))
-        self._mapping = HashMapping(matchers) if matchers else None
+        self._mapping = mapping
         self._analyser = analyser
         self._table, self._sample = sample, Sample(analyser, sample)
         self._router: Router | None = None

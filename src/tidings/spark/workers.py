@@ -25,6 +25,7 @@ from tidings.placement import once
 from tidings.spark.notes import Tally, note
 from tidings.spark.opened import Opened, OpenShare
 from tidings.spark.releases import Release
+from tidings.spark.seen import Sampler
 from tidings.spark.sifting import Sifter
 from tidings.tables.canonical import INSTANT
 
@@ -91,21 +92,29 @@ class MatchAll:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Sends publications to the matchers that may have a match for them: one row for each batch and matcher."""
+    """Sends publications to the matchers that may have a match for them: one row for each batch and matcher.
+
+    Up to ``kept`` of them are told in a note, to learn from.
+    """
 
     release: Release
+    kept: int = 0
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        work, sifter = _Work("route"), Sifter()
+        work, sifter, sampler = _Work("route"), Sifter(), Sampler(self.kept)
         router = _opened.router(self.release) if self.release.routers else None
         for batch in batches:
             with work.timed():
                 good, rejected = sifter.sift(pa.Table.from_batches([batch]))
                 packed = [] if router is None else _packed(good, router)
+                sampler.add(good)
             work.posts += batch.num_rows
             work.rejected += len(rejected)
             yield from (_sent(0, told=note(row)) for row in rejected)
             yield from (_sent(matcher, posts) for matcher, posts in packed)
+        seen = sampler.table()
+        if seen is not None:
+            yield _sent(0, told=note(seen))
         yield _sent(0, told=work.note())
         _settle()
 

@@ -1,0 +1,21 @@
+"""Which function makes which figure?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tidings.bench.names import S3tmFigure
+from tidings.bench.s3tm import placing, scaling, weeks
+from tidings.bench.s3tm.corpus import Asking
+from tidings.bench.s3tm.trials import Plan
+
+FIGURES: dict[S3tmFigure, Callable[[Asking, Plan], dict[str, Any]]] = {
+    S3tmFigure.words: scaling.words,
+    S3tmFigure.matchers: scaling.by_matchers,
+    S3tmFigure.subscriptions: scaling.by_subscriptions,
+    S3tmFigure.weeks: weeks.by_weeks,
+    S3tmFigure.learning: scaling.by_learning,
+    S3tmFigure.placement: placing.by_placement,
+    S3tmFigure.headline: scaling.headline,
+}

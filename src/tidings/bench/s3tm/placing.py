@@ -1,0 +1,63 @@
+"""Where do subscriptions cost least? LASP beside a draw, and beside what the index would choose.
+
+Implements the comparison that [S3TM] 6.3 speaks of, with the counts of 4.2: words and look-ups of a trie by matcher.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tidings.bench.names import Model
+from tidings.bench.s3tm.corpus import Asking
+from tidings.bench.s3tm.trials import Plan, Row, columns
+from tidings.partitioning.learning import Salb
+from tidings.placement import RAREST, Anycast, Lasp, Placer, burdens_of, fitted, place
+
+DRAWS = 3
+_SUBSCRIPTIONS = 20_000
+_POSTS = 300
+
+
+def by_placement(asking: Asking, plan: Plan) -> dict[str, Any]:
+    """Of several draws of subscriptions: what all matchers have together, and the largest divided by the mean.
+
+    ``operations`` are look-ups for a post; ``most_operations`` those of the matcher with the most.
+    """
+    corpus, rows = asking.corpus, []
+    count = min(plan.subscriptions, _SUBSCRIPTIONS)
+    drawn = np.random.default_rng(plan.seed).permutation(len(corpus))
+    posts = corpus.table.select(["id", "text"]).take(pa.array(drawn[:_POSTS]))
+    learned = np.sort(drawn[_POSTS : _POSTS + plan.learn])
+    for model in Model:
+        line = fitted(asking.subscriptions(model, count // 10), posts.slice(0, _POSTS // 3))
+        mappings = {n: Salb().partition(asking.incidence(model, count).taken(learned), n) for n in plan.placed}
+        tables = [asking.subscriptions(model, count, draw) for draw in range(DRAWS)]
+        for matchers in plan.placed:
+            placers: dict[str, Callable[[], Placer]] = {
+                "random": lambda: Anycast(plan.seed),
+                "LASP": lambda n=matchers, cost=line: Lasp(n, cost),  # type: ignore[misc]
+                "rarest": lambda: RAREST,
+            }
+            for name, placer in placers.items():
+                found = []
+                for table in tables:
+                    placement = place(table, mappings[matchers], asking.sample(), placer=placer(), routing="words")
+                    found.append(burdens_of(placement, posts).figures())
+                    plan.advance(1)
+                labels: Row = {"model": model.value, "placer": name, "matchers": matchers}
+                rows.append(labels | _row(found, matchers, posts.num_rows))
+    return {"subscriptions": count, "posts": posts.num_rows, "draws": DRAWS} | columns(rows)
+
+
+def _row(found: list[dict[str, tuple[int, float]]], matchers: int, posts: int) -> Row:
+    row: Row = {}
+    for name in ("subscriptions", "words", "operations"):
+        by = posts if name == "operations" else 1
+        totals, largest = np.array([each[name] for each in found]).T
+        row |= {f"{name}_in_all": round(float(totals.mean()) / by, 1), f"{name}_imbalance": round(largest.mean(), 3)}
+    most = np.array([total * largest / matchers / posts for total, largest in (each["operations"] for each in found)])
+    return row | {"most_operations": round(float(most.mean()), 1), "most_operations_sd": round(float(most.std()), 1)}

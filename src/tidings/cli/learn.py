@@ -1,0 +1,98 @@
+"""``tidings learn``: how does a pipeline get a mapping that spreads its work better? From the shell, while it runs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from tidings.cli.bench import Format
+
+if TYPE_CHECKING:
+    from tidings.spark.learning import Count
+    from tidings.spark.mappings import Page
+
+EXAMPLE = "Example: tidings learn state --matchers 24"
+_FIGURES = {"spread": "matchers a post is sent to", "imbalance": "largest load, mean 1", "throughput": "of one matcher"}
+
+
+class Kind(StrEnum):
+    refined = "refined"
+    salb = "salb"
+
+
+def learn(
+    checkpoint: Annotated[Path, typer.Argument(help="The checkpoint folder of a pipeline, running or not.")],
+    matchers: Annotated[int | None, typer.Option(min=1, max=256, help="As many as now, if not said.")] = None,
+    partitioner: Annotated[
+        Kind, typer.Option(help="salb is that of the paper; refined sends posts less.")
+    ] = Kind.refined,
+    split: Annotated[
+        Path | None, typer.Option(help="Give hot terms several matchers; for that, name the registry.")
+    ] = None,
+    posts: Annotated[
+        Path | None, typer.Option(help="Learn from these, by Spark, not from those the pipeline has kept: Parquet.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what it would be like.")] = False,
+    output_format: Annotated[Format, typer.Option("--format", help="How to print.")] = Format.table,
+) -> None:
+    """Learn which matcher should own which term from posts that were seen; the pipeline switches at its next batch.
+
+    The mapping is measured on posts that it has not learned from, beside the one that is in use.
+    """
+    from tidings.cli.checks import require_spark  # noqa: PLC0415  # Spark only when it is needed
+
+    require_spark()
+    from tidings.cli.output import progress  # noqa: PLC0415
+    from tidings.registry import Registry  # noqa: PLC0415
+    from tidings.spark.home import Home  # noqa: PLC0415
+    from tidings.spark.learning import Learn, Teacher  # noqa: PLC0415
+
+    registry = None if split is None else Registry(split)
+    teacher = Teacher(Home(checkpoint), Learn(partitioner.value, registry is not None), registry)
+    with progress("learning", None):
+        mapping, page = teacher.learn(matchers, None if posts is None else _counted(posts, registry is not None))
+    if not dry_run:
+        page = teacher.home.mappings.put(mapping, page)
+    _print(page, output_format)
+
+
+def _counted(path: Path, split: bool) -> Count:
+    """Posts of a file or folder, counted by Spark."""
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415  # as everybody calls it
+
+    from tidings.partitioning import MAX_MATCHERS  # noqa: PLC0415
+    from tidings.spark.config import started  # noqa: PLC0415
+    from tidings.spark.counting import count_terms  # noqa: PLC0415
+    from tidings.spark.learning import HELD_OUT  # noqa: PLC0415
+    from tidings.spark.sinks import spark_path  # noqa: PLC0415
+
+    posts = started("tidings learn", {"spark.ui.enabled": "false"}).read.parquet(spark_path(path))
+    is_out = F.pmod(F.xxhash64("id"), F.lit(HELD_OUT)) == 0
+    return lambda terms, analyser, held_out: count_terms(
+        posts.where(is_out if held_out else ~is_out), terms, analyser, parts=MAX_MATCHERS if split else 1
+    )
+
+
+def _print(page: Page, output_format: Format) -> None:
+    if output_format == Format.json:
+        typer.echo(json.dumps(asdict(page) | {"name": page.name if page.number else None}, indent=2))
+        return
+    rows = [(name, getattr(page.before, name), getattr(page.after, name)) for name in _FIGURES]
+    if output_format == Format.csv:
+        typer.echo("figure,before,after")
+        for row in rows:
+            typer.echo(",".join(map(str, row)))
+        return
+    name = page.name if page.number else "dry run"
+    title = f"{name}: {page.matchers} matchers, by {page.partitioner} from {page.posts:,} posts"
+    table = Table("", "before", "after", "", title=title, title_justify="left", box=None, pad_edge=False)
+    for name, before, after in rows:
+        table.add_row(name, f"{before:.2f}", f"{after:.2f}", _FIGURES[name])
+    Console().print(table)

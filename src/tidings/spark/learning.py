@@ -1,0 +1,159 @@
+"""How is a mapping learned for a pipeline, and how good will it be? From what was seen, for the terms that route.
+
+A mapping is learned from four fifths of the posts, and measured with the others, beside the one that is in use.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from tidings.index.dictionary import Dictionary
+from tidings.index.sample import Sample
+from tidings.model import DataError
+from tidings.model.values import utc_now
+from tidings.partitioning import HashMapping, LearnedMapping, Router
+from tidings.partitioning.learning import Incidence, Partitioner, Quality, Refined, Salb, measure
+from tidings.placement import place
+from tidings.placement.conjunctions import conjunctions_of
+from tidings.registry import Registry
+from tidings.spark.home import Home
+from tidings.spark.mappings import Figures, Page
+from tidings.spark.releases import newest_release
+from tidings.spark.seen import Seen
+from tidings.terms import Analyser
+
+Count: TypeAlias = "Callable[[Dictionary, Analyser, bool], Incidence]"
+"""The incidence of those posts that are held out, or of the others."""
+
+HELD_OUT = 5
+"""Every fifth post is held out."""
+
+FEWEST_POSTS = 100
+_PARTITIONERS: dict[str, type[Partitioner]] = {"refined": Refined, "salb": Salb}
+_SPLIT_SHARE = 0.5
+_TRIES, _PAUSE_S = 5, 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Learn:
+    """When a mapping is learned, and how; by default only when somebody asks for it (``tidings learn``).
+
+    ``after_posts``: as soon as so many posts are kept, if the mapping is still the hash. ``every_s``: so many seconds
+    after the last one. ``imbalance``: when the most loaded matcher had more than so many times the mean load in each
+    of the last ``batches`` batches. 0 means never. What a rule has learned is used if it promises more throughput.
+
+    ``keep_posts``: in the partitioned layout, a sample of so many posts is kept in the checkpoint, to learn from; 0
+    keeps none. ``split``: a term that is too much for one matcher gets several.
+
+    >>> Learn(after_posts=20_000, imbalance=1.5).partitioner
+    'refined'
+    """
+
+    partitioner: Literal["refined", "salb"] = "refined"
+    split: bool = False
+    after_posts: int = 0
+    every_s: float = 0.0
+    imbalance: float = 0.0
+    batches: int = 10
+    keep_posts: int = 200_000
+
+    def __post_init__(self) -> None:
+        if self.partitioner not in _PARTITIONERS:
+            raise DataError(f"a partitioner is one of {', '.join(_PARTITIONERS)}, got {self.partitioner!r}")
+        if min(self.after_posts, self.every_s, self.imbalance, self.keep_posts) < 0 or self.batches < 1:
+            raise DataError(f"a rule has no number below 0, and 1 batch or more, got {self}; choose others")
+        if self.after_posts > self.keep_posts:
+            raise DataError(
+                f"there will be no {self.after_posts:,} posts where {self.keep_posts:,} are kept; keep more"
+            )
+
+    def made(self) -> Partitioner:
+        """The partitioner."""
+        return _PARTITIONERS[self.partitioner](share=_SPLIT_SHARE if self.split else math.inf)
+
+
+@dataclass(frozen=True, slots=True)
+class Teacher:
+    """Learns mappings for the pipeline in a folder, in any process.
+
+    To split terms it has to know the ``registry``, and the better if it has the ``sample`` of the pipeline.
+    """
+
+    home: Home
+    rule: Learn = field(default_factory=Learn)
+    registry: Registry | None = None
+    sample: pa.Table | None = None
+
+    def learn(self, matchers: int | None = None, count: Count | None = None) -> tuple[LearnedMapping, Page]:
+        """A mapping to so many matchers, as many as there are if not said, and its page, which has no number yet.
+
+        ``count`` gives other posts than those that the pipeline has kept. Cost: some 50 µs a post.
+        """
+        router, mapping, planned = self._in_use()
+        count, analyser, matchers = count or self._kept(), router.analyser, matchers or mapping.matchers
+        mapping = mapping if mapping.matchers == matchers else HashMapping(matchers)
+        held_out = count(router.terms, analyser, True)
+        sample = count(self._asked(analyser) if self.rule.split else router.terms, analyser, False)
+        if sample.posts < FEWEST_POSTS:
+            raise DataError(f"{sample.posts:,} posts are too few to learn from; wait until {FEWEST_POSTS} were matched")
+        learned = self.rule.made().partition(sample, matchers)
+        before = _figures(measure(mapping, held_out))
+        if self.rule.split:  # then some subscriptions are filed under other terms
+            held_out = count(self._placed(learned, analyser), analyser, True)
+        after = _figures(measure(learned, held_out))
+        at = utc_now().isoformat()
+        return learned, Page(planned, matchers, self.rule.partitioner, sample.posts, before, after, at)
+
+    def _in_use(self) -> tuple[Router, HashMapping | LearnedMapping, int]:
+        """The router and the mapping of the newest release, and the matchers of the pipeline's plan."""
+        for left in reversed(range(_TRIES)):
+            try:
+                name, files = newest_release(self.home.releases)
+                page, mapping = self.home.mappings.page(name), self.home.mappings.mapping(name) if files else None
+                if mapping is None:
+                    break
+                return Router.open(*files), mapping, mapping.matchers if page is None else page.planned
+            except (OSError, DataError):  # a running pipeline may have removed a file just now
+                if not left:
+                    raise
+                time.sleep(_PAUSE_S)
+        raise DataError(
+            f"nothing in {str(self.home.path)!r} is divided between matchers; let a pipeline run with "
+            "layout='partitioned' and some subscriptions first"
+        )
+
+    def _kept(self) -> Count:
+        posts = Seen(self.home.seen).table()
+        if posts is None:
+            raise DataError(
+                f"no posts are kept in {str(self.home.seen)!r}; let the pipeline match some, or name a file"
+            )
+        is_out = np.arange(posts.num_rows) % HELD_OUT == 0
+        parts = {held_out: posts.filter(pa.array(is_out == held_out)) for held_out in (True, False)}
+        return lambda terms, analyser, held_out: Incidence.of(parts[held_out], terms, analyser)
+
+    def _asked(self, analyser: Analyser) -> Dictionary:
+        """All terms under which subscriptions may be filed: the positive words, and guards that are none."""
+        asked = conjunctions_of(self._subscriptions()["query"], analyser, Sample(analyser, self.sample))
+        used = np.zeros(len(asked.terms), dtype=np.bool_)
+        used[asked.words.ids] = used[asked.guards.ids] = True
+        return asked.terms.part(used)[0]
+
+    def _placed(self, mapping: LearnedMapping, analyser: Analyser) -> Dictionary:
+        return place(self._subscriptions(), mapping, Sample(analyser, self.sample), analyser).router.terms
+
+    def _subscriptions(self) -> pa.Table:
+        if self.registry is None:
+            raise DataError("to split terms, the registry has to be known; name it")
+        return self.registry.snapshot(self.registry.version)
+
+
+def _figures(quality: Quality) -> Figures:
+    return Figures(round(quality.spread, 4), round(quality.imbalance, 4), round(quality.throughput, 4))

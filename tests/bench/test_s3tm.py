@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tidings.bench.names import Model, S3tmFigure, Sent
+from tidings.bench.s3tm import FIGURES, Asking, Corpus, Plan, draw
+from tidings.bench.s3tm.corpus import folds
+from tidings.bench.s3tm.trials import METHODS, beside_salb, trial
+from tidings.bench.s3tm.weeks import RELEARNED
+from tidings.cli.main import main
+from tidings.index.dictionary import Dictionary
+from tidings.model import DataError
+from tidings.partitioning import HashMapping
+from tidings.partitioning.learning import Incidence, measure
+from tidings.placement import place
+from tidings.terms.vocabulary import TermSets
+
+PLAN = Plan(
+    learn=300, folds=4, measured=3, networks=1, subscriptions=200, most=100, matchers=(2, 8), placed=(4,), seed=3
+)
+
+
+@pytest.fixture(scope="module")
+def asking() -> Asking:
+    return Asking(Corpus.read(None, 800, seed=3), 3, topic_posts=100)
+
+
+def rows_of(incidence: Incidence) -> list[set[str]]:
+    names = incidence.names.to_pylist()
+    return [{names[word] for word in incidence.sets.row(row)} for row in range(len(incidence.sets))]
+
+
+@pytest.mark.parametrize("sent", Sent)
+def test_posts_are_sent_for_what_the_router_sends_them_for(asking: Asking, sent: Sent) -> None:
+    incidence = asking.incidence(Model.tweets, 200, sent)
+    table = asking.corpus.table
+    placement = place(asking.subscriptions(Model.tweets, 200), HashMapping(16), asking.sample(), routing=sent.value)
+    sizes = placement.router.route(table).sizes()
+    assert measure(HashMapping(16), incidence).spread == sizes.mean() > 0
+    terms = Dictionary()
+    for name in incidence.names.to_pylist():
+        terms.word(name)
+    expected = Incidence.of(table, terms)
+    assert rows_of(incidence) == rows_of(expected) and np.array_equal(incidence.keys, expected.keys)
+    assert incidence.filed is None if sent == Sent.words else incidence.filed is not None
+    if incidence.filed is not None:
+        assert incidence.filed.sum() == 200 and incidence.filed.min() > 0
+
+
+def test_a_short_post_has_some_words_of_its_own(asking: Asking) -> None:
+    corpus = asking.corpus
+    short = corpus.shortened(4, seed=1)
+    pairs = [(short.sets.row(row), corpus.sets.row(row)) for row in range(len(corpus))]
+    assert all(len(few) == min(4, len(own)) and set(few.tolist()) <= set(own.tolist()) for few, own in pairs)
+    assert any(few.tolist() != own[:4].tolist() for few, own in pairs)
+
+
+def test_folds_are_equally_large_and_need_posts() -> None:
+    numbers = folds(103, 10, seed=2)
+    assert sorted(np.bincount(numbers)) == [10] * 7 + [11] * 3
+    for count in (1, 104):
+        with pytest.raises(DataError, match="at least 2 folds"):
+            folds(103, count, seed=2)
+
+
+def test_all_folds_together_are_all_posts_each_held_out_once(asking: Asking) -> None:
+    incidence = asking.incidence(Model.tweets, 200)
+    found = trial(incidence, "hash", 8, replace(PLAN, measured=4))
+    assert found["folds"] == 4
+    assert found["spread"] == pytest.approx(measure(HashMapping(8), incidence).spread, abs=0.001)
+    assert found["bound"] == pytest.approx(8 / found["spread"], abs=0.001)
+
+
+def test_a_mapping_is_measured_with_posts_that_it_was_not_learned_from() -> None:
+    """Every post has a word of its own, so nothing can be learned about posts that are held out: SALB hashes them."""
+    corpus = Corpus.read(None, 50, seed=1)
+    own = replace(corpus, sets=TermSets(np.arange(51), np.arange(50, dtype=np.int32)))
+    incidence = own.incidence(own.names)
+    found = [trial(incidence, method, 4, replace(PLAN, folds=5, measured=5)) for method in ("SALB", "hash")]
+    assert found[0]["throughput"] == found[1]["throughput"] and found[0]["spread"] == 1.0
+
+
+def test_relative_is_by_salb_of_the_same_labels() -> None:
+    rows = [
+        {"partitioner": name, "matchers": n, "throughput": value}
+        for name, n, value in (("SALB", 2, 2.0), ("hash", 2, 1.0), ("SALB", 4, 4.0), ("hash", 4, 3.0))
+    ]
+    assert [row["relative"] for row in beside_salb(rows, "matchers")] == [1.0, 0.5, 1.0, 0.75]
+
+
+def test_every_partitioner_is_measured_for_every_number_of_matchers(asking: Asking) -> None:
+    pytest.importorskip("tomotopy")
+    pytest.importorskip("pymetis")
+    found = FIGURES[S3tmFigure.matchers](asking, PLAN)
+    labels = set(zip(found["model"], found["partitioner"], found["matchers"], strict=True))
+    assert labels == {(m, p, n) for m in ("tweets", "topics", "short") for p in METHODS for n in (2, 8)}
+    assert len(labels) == len(found["model"])
+    assert all(t <= bound + 0.01 for t, bound in zip(found["throughput"], found["bound"], strict=True))
+    one_fold = {name for name, count in zip(found["partitioner"], found["folds"], strict=True) if count == 1}
+    assert one_fold == {"gC", "gFC", "gFCL", "gNFCL"} and max(found["folds"]) == 3
+
+
+def test_weeks_begin_with_what_was_learned_from(asking: Asking) -> None:
+    pytest.importorskip("tomotopy")
+    pytest.importorskip("pymetis")
+    found = FIGURES[S3tmFigure.weeks](asking, PLAN)
+    assert sorted(set(found["weeks"])) == [0, 10, 20, 30, 40, 50]
+    cells = zip(found["model"], found["partitioner"], found["weeks"], found["throughput"], strict=True)
+    by = {(model, name, week): value for model, name, week, value in cells}
+    assert len(by) == len(found["weeks"]) == 2 * 6 * 6
+    assert all(by[model, RELEARNED, week] == by[model, "SALB", week] for model in Model for week in (0, 10))
+    assert any(by[model, RELEARNED, 20] != by[model, "SALB", 20] for model in Model)
+
+
+def test_the_words_of_a_corpus_are_counted(asking: Asking) -> None:
+    found = FIGURES[S3tmFigure.words](asking, PLAN)
+    sets = [frozenset(asking.corpus.sets.row(row).tolist()) for row in range(800)]
+    pairs = {(v, w) for words in sets for v in words for w in words if v < w}
+    assert found["pairs"] == len(pairs) and found["occurrences"] == sum(map(len, sets))
+    assert found["frequency"][0] == max(sum(word in words for words in sets) for word in set().union(*sets))
+
+
+def test_placers_place_the_same_subscriptions(asking: Asking) -> None:
+    pytest.importorskip("tomotopy")
+    found = FIGURES[S3tmFigure.placement](asking, PLAN)
+    assert found["placer"] == ["random", "LASP", "rarest"] * 2
+    assert set(found["subscriptions_in_all"]) == {200.0}  # nothing is split: each lives at one matcher
+    assert all(most > 0 for most in found["most_operations"])
+
+
+def test_the_command_writes_figures_and_pictures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("pymetis")
+    words = "--posts 600 --learn 200 --folds 3 --measured 1 --subscriptions 50 --format csv".split()
+    out = [word for name in ("save", "plot") for word in (f"--{name}", str(tmp_path / "new"))]
+    monkeypatch.setattr(sys, "argv", ["tidings", "bench", "s3tm", "words", "learning", "headline", *words, *out])
+    with pytest.raises(SystemExit) as leaving:
+        main()
+    assert not leaving.value.code and "sent_for" in capsys.readouterr().out
+    names = ("headline", "learning", "words")
+    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == sorted(
+        f"s3tm-{name}.{kind}" for name in names for kind in ("json", "svg")
+    )
+    for name in names:
+        record = json.loads((tmp_path / "new" / f"s3tm-{name}.json").read_text(encoding="utf-8"))
+        again = tmp_path / f"{name}.svg"
+        draw(S3tmFigure(name), record["figures"], again)
+        assert again.read_bytes() == (tmp_path / "new" / f"s3tm-{name}.svg").read_bytes()
+    figures = json.loads((tmp_path / "new" / "s3tm-headline.json").read_text(encoding="utf-8"))["figures"]
+    learned = dict(zip(figures["partitioner"], figures["learned"], strict=True))
+    assert learned["SALB"] == 400 and learned["gFCL"] == 200 and set(figures["sent_for"]) == {"words", "guards"}

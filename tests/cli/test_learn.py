@@ -1,0 +1,53 @@
+"""Does ``tidings learn`` tell how good a mapping is, and give it to the pipeline?"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Tidings
+from tidings.registry import Registry
+from tidings.spark.home import Home
+from tidings.spark.releases import Plan, Releases
+from tidings.spark.seen import Seen
+from tidings.terms import Analyser
+from tidings.workloads import Posts, tweet_based
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    home, registry = Home(tmp_path / "state"), Registry(tmp_path / "registry")
+    posts = Posts(seed=3, vocabulary=2_200, words=(4, 9)).table(2_000)
+    registry.add(tweet_based(posts["text"], 500, 1, Analyser(), words=(1, 2)))
+    Releases(home.releases, plan=Plan("partitioned", 8), mappings=home.mappings).release(registry, 1)
+    Seen(home.seen).put([posts], 0)
+    return home
+
+
+def test_what_is_learned_is_told_and_put(tidings: Tidings, home: Home) -> None:
+    ran = tidings("learn", home.path, "--partitioner", "salb", "--format", "json")
+    page = json.loads(ran.out)
+    assert ran.code == 0 and (page["name"], page["matchers"], page["posts"]) == ("learned-1", 8, 1_600)
+    assert page["after"]["throughput"] > page["before"]["throughput"] > 1
+    assert home.mappings.newest(8) == "learned-1"
+    ran = tidings("learn", home.path, "--matchers", 5, "--split", home.path.parent / "registry", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(ran.out)))
+    assert [row["figure"] for row in rows] == ["spread", "imbalance", "throughput"]
+    mapping = home.mappings.mapping(home.mappings.newest(8))
+    assert mapping is not None and mapping.matchers == 5
+
+
+def test_a_dry_run_puts_nothing(tidings: Tidings, home: Home) -> None:
+    ran = tidings("learn", home.path, "--dry-run")
+    assert ran.code == 0 and "dry run: 8 matchers, by refined from 1,600 posts" in ran.out
+    assert all(name in ran.out for name in ("spread", "imbalance", "throughput"))
+    assert home.mappings.newest(8) == "hash-8"
+
+
+def test_a_folder_of_no_pipeline_is_told(tidings: Tidings, tmp_path: Path) -> None:
+    ran = tidings("learn", tmp_path / "nothing")
+    assert ran.code == 1 and "divided between matchers" in ran.err

@@ -1,0 +1,53 @@
+"""Are the numbers of the page those of the result files, and do they show what the page says?
+
+A comment before each table says what it is: ``<!-- s3tm-FILE: ROWS by COLUMNS, VALUE where NAME=VALUE … -->``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "papers" / "s3tm.md").read_text(encoding="utf-8")
+_TABLE = re.compile(r"<!-- (s3tm-\w+): (\w+) by (\w+), (\w+)(?: where ([^>]*?))? -->\n+((?:\|.*\n)+)")
+
+Row = dict[str, Any]
+
+
+def rows_of(name: str) -> list[Row]:
+    figures = json.loads((ROOT / "docs" / "results" / f"{name}.json").read_text(encoding="utf-8"))["figures"]
+    columns = {key: value for key, value in figures.items() if isinstance(value, list)}
+    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+
+
+def one(rows: list[Row], **labels: object) -> Row:
+    (row,) = (row for row in rows if all(str(row[name]) == str(value) for name, value in labels.items()))
+    return row
+
+
+def cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip().strip("|").split("|")]
+
+
+@pytest.mark.parametrize("table", [match.groups() for match in _TABLE.finditer(PAGE)])
+def test_every_number_of_a_table_is_in_its_result_file(table: tuple[str, ...]) -> None:
+    name, down, across, value, where, text = table
+    rows, lines = rows_of(name), text.splitlines()
+    labels = dict(pair.split("=") for pair in (where or "").split())
+    heads = [head.replace(",", "").removeprefix("N = ") for head in cells(lines[0])[1:]]
+    for line in lines[2:]:
+        first, *numbers = cells(line)
+        for head, number in zip(heads, numbers, strict=True):
+            found = one(rows, **labels, **{down: first.replace(",", ""), across: head})[value]
+            digits = len(number.partition(".")[2])
+            assert number == f"{found:,.{digits}f}", (name, first, head)
+
+
+def test_the_page_has_tables_of_every_result_file() -> None:
+    files = {path.stem for path in (ROOT / "docs" / "results").glob("s3tm-*.json")} - {"s3tm-words"}
+    assert {match[1] for match in _TABLE.finditer(PAGE)} == files

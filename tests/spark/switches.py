@@ -1,0 +1,161 @@
+"""What befalls a pipeline that learns in the tests of switches? A play: posts come, and mappings and plans change.
+
+``python -m tests.spark.switches FOLDER SEED POINT`` plays it, and is killed with all its processes when it is at the
+point, or a little later. Whoever plays it again with the same folder and seed goes on where it was.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from tests.spark import oracle
+from tests.spark.driver import STEPS, aim, session_of
+from tidings.model import DataError
+from tidings.partitioning import LearnedMapping, Owners
+from tidings.registry import Registry
+from tidings.spark.batches import Handler
+from tidings.spark.delta import DeltaSink
+from tidings.spark.home import Home
+from tidings.spark.learning import Learn, Teacher
+from tidings.spark.mappings import Figures, Mappings, Page
+from tidings.spark.pipeline import Pipeline, Running
+from tidings.spark.releases import Plan
+from tidings.spark.seen import Seen
+from tidings.spark.shares import Shares
+from tidings.spark.sinks import ParquetSink, Sink
+from tidings.spark.sources import posts_from_files
+
+SCENES = 5
+OF_SWITCHES: dict[str, tuple[Any, str]] = {
+    "put": (Mappings, "put"),
+    "save": (LearnedMapping, "save"),
+    "place": (Shares, "fill"),
+    "seen": (Seen, "put"),
+    "tidy": (Mappings, "forget_before"),
+    "look": (Handler, "_look"),
+}
+POINTS = [
+    f"{when} {step} {count}"
+    for step, counts in (("place", (2, 3)), ("put", (1, 2)), ("save", (1,)), ("seen", (1, 3)), ("tidy", (2, 4)))
+    for count in counts
+    for when in ("before", "after")
+] + [
+    f"{when} {step} {count}"
+    for step, counts in (("pin", (3, 4)), ("release", (4, 7)), ("match", (3,)), ("report", (3,)), ("forget", (3, 4)))
+    for count in counts
+    for when in ("before", "after")
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Play:
+    """Five scenes, in each of which posts come; the seed says what else happens."""
+
+    folder: Path
+    session: SparkSession
+    seed: int
+
+    @property
+    def registry(self) -> Registry:
+        return Registry(self.folder / "registry")
+
+    @property
+    def home(self) -> Home:
+        return Home(self.folder / "state")
+
+    def play(self) -> None:
+        """From the scene that was under way to the last."""
+        if not (self.folder / "plan").exists():
+            self.registry.add(oracle.subscriptions(random.Random(self.seed), 150))
+            self._note("plan", 3)
+        running: Running | None = None
+        for scene in range(self._noted("scene"), SCENES):
+            self._note("scene", scene)
+            rng = random.Random(100 * self.seed + scene)
+            if not (self.posts / f"{scene:06}.parquet").exists():
+                oracle.write_posts(self.posts, scene)
+            if rng.random() < 0.6:
+                oracle.change(self.registry, rng)
+            deed = rng.choice(["learn", "learn", "any", "plan", "nothing"]) if scene else "nothing"
+            if deed == "plan":
+                self._note("plan", rng.randint(1, 6))
+                if running is not None:
+                    running.stop()
+                    running = None
+            elif deed != "nothing":
+                self._switch(deed, rng)
+            running = running or self._pipeline().start()
+            running.process_all()
+        if running is not None:
+            running.stop()
+
+    @property
+    def posts(self) -> Path:
+        return self.folder / "posts"
+
+    def _pipeline(self) -> Pipeline:
+        sink: Sink = (DeltaSink if self.seed % 2 else ParquetSink)(self.folder / "matches")
+        stream = posts_from_files(self.session, self.posts, files_per_batch=1)
+        rule = Learn("salb", after_posts=250 if self.seed % 3 == 0 else 0)
+        plan = Plan("partitioned", self._noted("plan"))
+        return Pipeline(stream, self.registry, sink, self.home.path, plan=plan, learn=rule)
+
+    def _switch(self, deed: str, rng: random.Random) -> None:
+        """To a mapping that was learned, with any number of matchers, or to one that somebody made up."""
+        if deed == "learn":
+            rule = Learn(rng.choice(["salb", "refined"]), split=rng.random() < 0.3)
+            try:
+                learned = Teacher(self.home, rule, self.registry).learn(rng.choice([None, rng.randint(1, 6)]))
+            except DataError as error:
+                assert "too few" in str(error) or "no posts" in str(error) or "divided" in str(error), error
+            else:
+                self.home.mappings.put(*learned)
+        else:
+            words = sorted({word for text in oracle.sample()[0] for word in text.lower().split()})
+            matchers = rng.randint(2, 6)
+            counts = [rng.choice([1, 1, 2]) for _ in words]
+            owners = [matcher for count in counts for matcher in rng.sample(range(matchers), count)]
+            mapping = LearnedMapping.of(
+                pa.array(words), Owners.of_counts(counts, np.array(owners, dtype=np.int32)), matchers
+            )
+            none = Figures(1.0, 1.0, 1.0)
+            at = "2026-01-01T00:00:00+00:00"
+            self.home.mappings.put(mapping, Page(self._noted("plan"), matchers, "any", 0, none, none, at))
+
+    def _note(self, what: str, number: int) -> None:
+        (self.folder / f"_{what}").write_text(str(number))
+        (self.folder / f"_{what}").replace(self.folder / what)
+
+    def _noted(self, what: str) -> int:
+        path = self.folder / what
+        return int(path.read_text()) if path.exists() else 0
+
+
+def main() -> None:
+    os.setsid()  # a group of its own, which is killed together
+    os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    folder, seed, point = sys.argv[1:]
+    play = Play(Path(folder), session_of("local[2,4]"), int(seed))
+    late_s = random.Random(seed).uniform(0, 3) if int(seed) % 3 == 2 else 0.0
+    kill = partial(os.killpg, 0, signal.SIGKILL)
+    aim(point, threading.Timer(late_s, kill).start if late_s else kill, STEPS | OF_SWITCHES)
+    play.play()
+    time.sleep(late_s)
+    os.killpg(0, signal.SIGTERM)  # it never came there, which is told by how it ends
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,120 @@
+"""Does a stream find what brute force finds while its mapping and the number of its matchers change, killed or not?
+
+A run can be repeated by its seed: ``pytest -m slow tests/spark/test_switches.py -k "killed and 17"``.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pytest
+from deltalake import DeltaTable
+from pyspark.sql import SparkSession
+
+from tests.spark import oracle
+from tests.spark.faults import ROOT, archived
+from tests.spark.switches import POINTS, SCENES, Play
+from tidings.spark.journal import Pin
+from tidings.spark.learning import Learn
+from tidings.spark.pipeline import Pipeline
+from tidings.spark.releases import Plan
+from tidings.spark.sinks import MemorySink
+from tidings.spark.sources import posts_from_files
+
+pytestmark = pytest.mark.spark
+SEEDS = range(30)
+
+
+@pytest.fixture(scope="session")
+def java(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return archived(tmp_path_factory.mktemp("archive"))
+
+
+def check(play: Play) -> list[Pin]:
+    """What the sink and the reports hold is what brute force finds; the pins of all batches."""
+    expected = oracle.expected(play.home.path, play.registry)
+    files = [file for files in oracle.batches_of_files(play.home.path).values() for file in files]
+    assert sorted(files) == sorted(play.posts.glob("*.parquet")) and len(files) == SCENES
+    matches = play.folder / "matches"
+    found = (
+        pa.table(DeltaTable(matches).to_pyarrow_table())
+        if play.seed % 2
+        else ds.dataset(matches, partitioning="hive").to_table()
+    )
+    rows = oracle.rows_of(found)
+    assert rows == sorted(row for rows in expected.values() for row in rows) and len(rows) > 100
+    pins = [pin for batch in sorted(expected) if (pin := play.home.journal.pin(batch))]
+    for pin in pins:
+        report = play.home.journal.report(pin.batch)
+        assert report is not None and report.matches == len(expected[pin.batch])
+    assert len(list(play.home.releases.glob("release-*.json"))) <= 2
+    return pins
+
+
+def point_of(seed: int) -> str:
+    """Where a run is killed: all points in turn, in another order than the plays that are killed there."""
+    points = POINTS.copy()
+    random.Random(5).shuffle(points)
+    return points[seed % len(points)]
+
+
+def killed(folder: Path, seed: int, point: str, java: str = "") -> int:
+    """The signal that ended a play."""
+    command = [sys.executable, "-m", "tests.spark.switches", str(folder), str(seed), point]
+    with (folder / "log").open("w") as log:
+        ended = subprocess.run(
+            command, cwd=ROOT, env=os.environ | {"DRIVER_JAVA": java}, stdout=log, stderr=log, check=False
+        )
+    assert ended.returncode in (-9, -15), (folder / "log").read_text()[-3000:]
+    return -ended.returncode
+
+
+@pytest.mark.timeout(600)
+def test_a_switch_in_a_stream_that_is_killed_loses_and_doubles_nothing(tmp_path: Path, spark: SparkSession) -> None:
+    assert killed(tmp_path, 9, "after place 2") == 9
+    play = Play(tmp_path, spark, 9)
+    play.play()
+    pins = check(play)
+    assert len({pin.mapping for pin in pins}) >= 3 and len({pin.matchers for pin in pins}) >= 2
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_switches_in_streams_that_are_killed_at_any_point_lose_and_double_nothing(
+    tmp_path: Path, spark: SparkSession, java: str, seed: int
+) -> None:
+    how = killed(tmp_path, seed, point_of(seed), java)
+    play = Play(tmp_path, spark, seed)
+    play.play()
+    pins = check(play)
+    print(
+        f"run {seed}: {'killed' if how == 9 else 'never'} {point_of(seed)}; {[pin.mapping for pin in pins]}", flush=True
+    )
+
+
+def test_a_rule_learns_in_the_background_and_the_next_batch_has_it(tmp_path: Path, spark: SparkSession) -> None:
+    play = Play(tmp_path, spark, 1)
+    play.registry.add(oracle.subscriptions(random.Random(1), 150))
+    oracle.write_posts(play.posts, 0)
+    stream = posts_from_files(spark, play.posts, files_per_batch=1)
+    sink, rule = MemorySink(), Learn("salb", after_posts=200)
+    with Pipeline(stream, play.registry, sink, play.home.path, plan=Plan("partitioned", 4), learn=rule).start() as runs:
+        for number in range(1, 40):
+            runs.process_all()
+            oracle.write_posts(play.posts, number)
+            if play.home.mappings.newest(4) == "learned-1":
+                break
+        runs.process_all()
+    expected = oracle.expected(play.home.path, play.registry)
+    assert {batch: oracle.rows_of(table) for batch, table in sink.batches.items()} == expected
+    first, last = play.home.journal.pin(0), play.home.journal.pin(max(expected))
+    assert first and last and (first.mapping, last.mapping) == ("hash-4", "learned-1")
+    page = play.home.mappings.page("learned-1")
+    assert page and page.posts >= 160 and page.after.throughput > page.before.throughput
