@@ -83,7 +83,7 @@ class Pipeline:
         """Run in the background: a batch every so many seconds, 0 for as soon as there is something to do.
 
         ``available_now`` takes what there is, in as many batches as the source says, and ends. ``progress`` is called
-        after each batch, in a thread of its own.
+        after each batch, in a thread of its own; that has its price, some 100 ms of a core a batch in PySpark itself.
         """
         if not self.publications.isStreaming:
             raise DataError("a pipeline takes a streaming DataFrame; for a table there is tidings.spark.match")
@@ -95,9 +95,10 @@ class Pipeline:
             home, name = Home(path), _named(path / "pipeline.json")
             handler = self._handler(home, name)
             spark = self.publications.sparkSession
-            listener = ProgressListener(name, home.journal, progress or _ignored)
-            spark.streams.addListener(listener)
-            undone.callback(spark.streams.removeListener, listener)
+            listener = None if progress is None else ProgressListener(name, home.journal, progress)
+            if listener is not None:
+                spark.streams.addListener(listener)
+                undone.callback(spark.streams.removeListener, listener)
             trigger = (
                 {"availableNow": True} if available_now else {"processingTime": f"{every_s * 1e3:.0f} milliseconds"}
             )
@@ -127,7 +128,7 @@ class Running:
     query: StreamingQuery
     home: Home
     _spark: SparkSession
-    _listener: ProgressListener
+    _listener: ProgressListener | None
     _lock: IO[str]
 
     @property
@@ -166,8 +167,9 @@ class Running:
 
     def _close(self) -> None:
         if not self._lock.closed:
-            self._listener.wait_for_the_end()
-            self._spark.streams.removeListener(self._listener)
+            if self._listener is not None:
+                self._listener.wait_for_the_end()
+                self._spark.streams.removeListener(self._listener)
             self._lock.close()
 
     def __enter__(self) -> Running:
@@ -177,10 +179,6 @@ class Running:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
-
-
-def _ignored(progress: Progress) -> None:
-    pass
 
 
 def _owned(path: Path) -> IO[str]:
