@@ -51,3 +51,29 @@ def test_every_number_of_a_table_is_in_its_result_file(table: tuple[str, ...]) -
 def test_the_page_has_tables_of_every_result_file() -> None:
     files = {path.stem for path in (ROOT / "docs" / "results").glob("s3tm-*.json")} - {"s3tm-words"}
     assert {match[1] for match in _TABLE.finditer(PAGE)} == files
+
+
+@pytest.mark.parametrize("sent", ["words", "guards"])
+@pytest.mark.parametrize("matchers", [16, 64])
+def test_refined_is_a_tenth_ahead_of_salb_and_as_even(sent: str, matchers: int) -> None:
+    rows = rows_of("s3tm-headline")
+    salb, refined = (
+        one(rows, sent_for=sent, matchers=matchers, split=False, partitioner=name) for name in ("SALB", "refined")
+    )
+    assert refined["throughput"] >= 1.1 * salb["throughput"] and refined["imbalance"] <= 1.05
+    assert salb["learned"] == refined["learned"] == 540_000
+
+
+@pytest.mark.parametrize("sent", ["words", "guards"])
+@pytest.mark.parametrize("partitioner", ["SALB", "refined"])
+def test_with_split_words_loads_are_even_and_throughput_goes_on_growing(sent: str, partitioner: str) -> None:
+    rows = rows_of("s3tm-headline")
+    few, many = (one(rows, sent_for=sent, matchers=n, split=True, partitioner=partitioner) for n in (64, 256))
+    assert many["imbalance"] <= 1.1 and many["throughput"] >= 2.8 * few["throughput"]
+
+
+def test_salb_is_fast_and_hardly_slower_with_many_matchers() -> None:
+    rows = [row for row in rows_of("s3tm-learning") if row["posts_learned"] == 540_000]
+    few, many = (one(rows, partitioner="SALB", matchers=n)["learned_s"] for n in (16, 256))
+    assert many <= 2 * few and many < 15 * 540 / 600
+    assert few < one(rows, partitioner="gFCL")["learned_s"]
