@@ -71,7 +71,9 @@ def save(path: Path, label: str, panels: Sequence[Panel], *, log: bool = True) -
             axes.set_title(panel.title, loc="left", fontsize=12)
             axes.set_xlabel(label)
             axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _short(value)))
-            axes.yaxis.set_major_formatter(FuncFormatter(_fraction if top < _FEW else lambda value, _: f"{value:,.0f}"))
+            has_fractions = panel.log_up or top < _FEW
+            shown = _fraction if has_fractions else lambda value, _: f"{value:,.0f}"
+            axes.yaxis.set_major_formatter(FuncFormatter(shown))
             axes.grid(color=_GRID, linewidth=0.8)
             axes.set_axisbelow(True)
         path.parent.mkdir(parents=True, exist_ok=True)
