@@ -19,7 +19,7 @@ from tidings.bench.matching import Workload
 from tidings.bench.names import Name
 from tidings.bench.workloads import workload
 from tidings.model import DataError
-from tidings.spark.batches import Home
+from tidings.spark.home import Home
 from tidings.spark.journal import Report
 from tidings.spark.progress import Progress
 

@@ -134,7 +134,7 @@ def test_explanations_come_from_the_query_that_is_live(engines: list[Engine]) ->
         assert not engine.explain("s", POST).matched
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_both_kinds_equal_brute_force_through_any_history(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

@@ -30,7 +30,7 @@ def by_pairs(asked: list[Subscription], table: pa.Table) -> set[tuple[int, str]]
     }
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.data())
 def test_brute_force_equals_the_reference_on_every_pair(data: st.DataObject) -> None:
     asked = [data.draw(subscriptions(name)) for name in "abcd"]

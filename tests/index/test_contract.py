@@ -32,7 +32,7 @@ def asked(**queries: str) -> list[Subscription]:
     return [Subscription(name, parse(query)) for name, query in queries.items()]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_all_matchers_agree_while_subscriptions_come_and_go(data: st.DataObject) -> None:
     matchers = [make() for make in MATCHERS.values()]

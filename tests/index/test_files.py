@@ -76,7 +76,7 @@ def test_the_same_content_is_written_as_the_same_bytes(path: Path) -> None:
     assert path.read_bytes() == GOLDEN.read_bytes()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.data())
 def test_what_was_written_is_read(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     arrays = {}

@@ -25,7 +25,7 @@ from tidings.terms import ENGLISH, Analyser
 from tidings.workloads import Posts, Stocks, q1, q2, stock_subscriptions, topic_based, tweet_based
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(st.data())
 def test_the_index_equals_brute_force_while_subscriptions_come_and_go(data: st.DataObject) -> None:
     sample = data.draw(st.none() | tables(8))
@@ -52,7 +52,7 @@ def test_the_index_equals_brute_force_while_subscriptions_come_and_go(data: st.D
         assert_all_ways_agree(index, table, found)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_what_changes_while_the_index_is_compacted_is_neither_lost_nor_doubled(data: st.DataObject) -> None:
     index, oracle = GuardIndex(clock=lambda: NOW), BruteForce(clock=lambda: NOW)

@@ -116,7 +116,7 @@ def test_an_opened_index_goes_on(tmp_path: Path) -> None:
     assert answers(opened(tmp_path / "index")[0]) == expected
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_what_is_saved_comes_back(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     path = tmp_path_factory.mktemp("index")

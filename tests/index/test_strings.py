@@ -20,7 +20,7 @@ LISTS = st.lists(FEW | ANY, max_size=40)
 KINDS = [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(LISTS, LISTS)
 @example([""], ["", "a"])
 @example([], ["", "a"])

@@ -35,7 +35,7 @@ def _likely_covered(draw: st.DrawFn) -> tuple[Query, Query]:
 POSTS = tuple(random_publication(random.Random(seed)) for seed in range(600))
 
 
-@settings(max_examples=700, deadline=None)
+@settings(max_examples=700)
 @given(_likely_covered())
 def test_covering_is_sound(pair: tuple[Query, Query]) -> None:
     a, b = pair
@@ -43,20 +43,20 @@ def test_covering_is_sound(pair: tuple[Query, Query]) -> None:
         assert not [post for post in POSTS if evaluate(b, post) and not evaluate(a, post)]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(small_queries, small_queries, publications())
 def test_covering_is_sound_for_any_two_queries(a: Query, b: Query, publication: Publication) -> None:
     if evaluate(b, publication) and not evaluate(a, publication):
         assert not covers(a, b)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(small_queries)
 def test_every_query_covers_itself(query: Query) -> None:
     assert covers(query, query)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(small_queries, small_queries)
 def test_or_covers_its_parts_and_a_part_covers_and(a: Query, b: Query) -> None:
     both, either = And((a, b)), Or((a, b))
@@ -121,7 +121,7 @@ def _grid(kinds: tuple[str, ...]) -> Iterator[Publication]:
         yield Publication("p", text, lat=lat, lon=lon, topics=topics, attributes=kept)
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(_pair())
 def test_covering_of_conjunctions_is_complete(pair: tuple[Query, Query, tuple[str, ...]]) -> None:
     a, b, kinds = pair

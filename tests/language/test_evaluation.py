@@ -8,14 +8,14 @@ from tidings.language import Content, evaluate, explain, holds, normal_form, par
 from tidings.model import Phrase, Publication, Query
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600)
 @given(small_queries, publications())
 @example(Phrase("fire the smoke"), Publication("p", "fire of smoke"))
 def test_evaluation_equals_a_second_evaluator(query: Query, publication: Publication) -> None:
     assert evaluate(query, publication) == tiny(query, publication)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(small_queries, publications())
 def test_the_normal_form_means_the_same_as_the_tree(query: Query, publication: Publication) -> None:
     content = Content.of(publication, ANALYSER)
@@ -27,7 +27,7 @@ def test_the_normal_form_means_the_same_as_the_tree(query: Query, publication: P
     assert by_conjunctions == evaluate(query, publication)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(small_queries, publications())
 def test_an_explanation_agrees_and_gives_a_reason(query: Query, publication: Publication) -> None:
     explanation = explain(query, publication)

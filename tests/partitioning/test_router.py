@@ -68,7 +68,7 @@ def random_routers(data: st.DataObject, count: int) -> list[Router]:
     return [router_of(*data.draw(lists), matchers=matchers) for _ in range(count)]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_a_router_and_what_extends_it_come_back_from_files(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

@@ -98,7 +98,7 @@ def test_chance_falls_evenly_and_by_id_and_seed_alone() -> None:
     assert not np.array_equal(place(asked, mapping, placer=Anycast(seed=4)).homes.words, homes)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     asked=st.lists(st.sets(st.sampled_from(NAMES), min_size=1, max_size=5), max_size=12),
     owners=st.lists(st.integers(0, 4), min_size=len(NAMES), max_size=len(NAMES)),

@@ -152,7 +152,7 @@ def come_and_go(data: st.DataObject, folders: pytest.TempPathFactory) -> None:
         assert again.deliver(table) == sorted(oracle.match(table).pairs())
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_matchers_together_equal_brute_force_while_subscriptions_come_and_go(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
@@ -161,7 +161,7 @@ def test_matchers_together_equal_brute_force_while_subscriptions_come_and_go(
 
 
 @pytest.mark.slow
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(data=st.data())
 def test_matchers_together_equal_brute_force_in_many_more_cases(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

@@ -88,7 +88,7 @@ def test_bytes_that_are_no_utf8_are_a_problem_of_their_row_alone() -> None:
     ]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(_queries, min_size=1, max_size=8))
 def test_a_query_is_accepted_if_and_only_if_the_parser_reads_it(queries: list[str]) -> None:
     expected = []

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tidings.model import DataError
@@ -15,7 +15,6 @@ def keys(count: int, first: int = 0) -> np.ndarray[tuple[int], np.dtype[np.uint6
     return np.arange(first, first + count, dtype=np.uint64)
 
 
-@settings(deadline=None)
 @given(BATCHES, st.floats(0, 1), st.integers(0, 99))
 def test_those_with_fewest_expected_matches_go_first_in_any_order(
     expected: list[float], fraction: float, seed: int
@@ -28,14 +27,12 @@ def test_those_with_fewest_expected_matches_go_first_in_any_order(
     assert keep_posts(worth[order], fraction, own[order]).tolist() == kept[order].tolist()
 
 
-@settings(deadline=None)
 @given(BATCHES, st.tuples(st.floats(0, 1), st.floats(0, 1)))
 def test_a_smaller_fraction_keeps_a_part_of_a_larger(expected: list[float], fractions: tuple[float, float]) -> None:
     low, high = (keep_posts(np.array(expected), part, keys(len(expected))) for part in sorted(fractions))
     assert not np.any(low & ~high)
 
 
-@settings(deadline=None)
 @given(BATCHES)
 def test_level_0_drops_nothing(expected: list[float]) -> None:
     assert keep_posts(np.array(expected), Levels().fraction(0), keys(len(expected))).all()

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tidings.model import DataError
@@ -54,7 +54,6 @@ def test_limit_and_fraction_follow_the_level() -> None:
     assert [whole.fraction(level) for level in range(8)] == [1, 7 / 8, 6 / 8, 5 / 8, 4 / 8, 3 / 8, 2 / 8, 1 / 8]
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(1, 64), min_size=1, max_size=40), st.floats(0.001, 1))
 def test_one_step_never_leads_from_the_ideal_segment_to_overload_or_back(sizes: list[int], place: float) -> None:
     """Where the queue is as long as the load demands, as Eq. 8 assumes."""
@@ -67,7 +66,6 @@ def test_one_step_never_leads_from_the_ideal_segment_to_overload_or_back(sizes: 
         assert place * ideal * growth < 1 and 1 / growth > ideal
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(1, 64), min_size=1, max_size=40))
 def test_loads_are_the_copies_that_are_left(sizes: list[int]) -> None:
     loads = Levels(delta=1.0, top=7).loads(np.array(sizes))
@@ -102,7 +100,6 @@ def learned(per_post_s: float, overhead_s: float, batches: int, batch_s: float =
     return admission
 
 
-@settings(deadline=None)
 @given(st.floats(1e-6, 1e-3), st.floats(0, 0.5), st.sampled_from([1.0, 5.0]))
 def test_full_batches_come_to_last_as_long_as_they_should(per_post_s: float, overhead_s: float, batch_s: float) -> None:
     admission = learned(per_post_s, overhead_s, 60, batch_s)

@@ -56,7 +56,7 @@ def test_a_simulation_is_the_same_again() -> None:
     assert simulate(SPIKE, system(10), controller()) == simulate(SPIKE, system(10), controller())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(rate=st.floats(0, 0.85 * CAPACITY * LOADS[0] / LOADS[-1]), wait_s=st.floats(8, 60))
 def test_under_any_rate_that_the_last_level_can_bear_the_level_comes_to_rest(rate: float, wait_s: float) -> None:
     """At most one step up and down in turn, a queue that stays bounded, and back to 0 when it is over."""

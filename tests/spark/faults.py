@@ -33,7 +33,7 @@ from deltalake import DeltaTable
 from tests.spark import oracle
 from tests.spark.driver import STEPS
 from tidings.registry import Registry
-from tidings.spark.batches import Home
+from tidings.spark.home import Home
 from tools.kafka import Broker
 
 ROOT = Path(__file__).parents[2]

@@ -21,7 +21,7 @@ from tidings.language import parse
 from tidings.model import Subscription
 from tidings.registry import Registry
 from tidings.registry.schemas import SUBSCRIPTION
-from tidings.spark.batches import Home
+from tidings.spark.home import Home
 from tidings.workloads import Posts
 
 POSTS = Posts(seed=5, vocabulary=2_200, words=(4, 9))

@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tidings.model import DataError
@@ -23,7 +23,6 @@ SCHEMA = "op string, id string, query string, partition int, offset bigint"
 ROWS = st.lists(st.tuples(st.sampled_from(["add", "remove", "mend"]), st.sampled_from("abc"), st.sampled_from("xyz")))
 
 
-@settings(deadline=None)
 @given(rows=ROWS)
 def test_steps_leave_what_one_change_after_the_other_leaves(rows: list[tuple[str, str, str]]) -> None:
     one_by_one: dict[str, str] = {}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tidings.model import DataError
@@ -43,7 +43,6 @@ def offsets(checkpoint: Path) -> list[int]:
     return [json.loads(log.read_text().splitlines()[-1])["row"] for log in logs]
 
 
-@settings(deadline=None)
 @given(start=st.integers(0, 4 * BLOCK_ROWS), count=st.integers(0, 3 * BLOCK_ROWS), partitions=st.integers(1, 5))
 def test_pieces_are_all_rows_once_and_few(start: int, count: int, partitions: int) -> None:
     pieces = [piece.value for piece in Options(partitions=partitions).pieces(start, start + count)]

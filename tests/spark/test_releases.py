@@ -56,7 +56,7 @@ def learned(draw: st.DrawFn) -> LearnedMapping:
     return LearnedMapping.of(pa.array(names), Owners.of_counts([len(own) for own in owners], matchers), 5)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_every_release_equals_brute_force(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     home = tmp_path_factory.mktemp("releases")

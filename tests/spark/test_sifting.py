@@ -68,7 +68,7 @@ def test_an_id_is_known_again_in_later_batches(monkeypatch: pytest.MonkeyPatch) 
         assert good["id"].to_pylist() == [name for name in names if name not in repeated]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(table=tables())
 def test_what_is_let_through_are_publications(table: pa.Table) -> None:
     good, bad = Sifter().sift(table)

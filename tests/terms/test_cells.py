@@ -29,13 +29,6 @@ from tidings.terms.labels import ROOT, ancestor, bit_label, contains, descendant
 WORLD = Rectangle(-180, -90, 180, 90)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def compiled() -> None:
-    """numba compiles at the first call, which would exceed the deadline of the property that happens to make it."""
-    cover(Circle(0, 0, 1))
-    cells(np.zeros(1), np.zeros(1))
-
-
 def degrees(limit: int) -> st.SearchStrategy[float]:
     """Anywhere, on the borders of cells of any level, and a hair beside them."""
     borders = st.builds(

@@ -29,7 +29,7 @@ def words(fast: FastAnalyser, texts: list[str | None]) -> list[list[str]]:
     return [[fast.vocabulary[i] for i in sets.row(row)] for row in range(len(sets))]
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=1500)
 @given(st.lists(_texts, max_size=4))
 def test_the_fast_analyser_equals_the_exact_one(texts: list[str]) -> None:
     expected = [EXACT.words(text) for text in texts]
@@ -40,7 +40,7 @@ def test_the_fast_analyser_equals_the_exact_one(texts: list[str]) -> None:
     assert [[fresh.vocabulary[i] for i in fresh.analyse_one(text)] for text in texts] == expected
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(_texts, max_size=3))
 def test_sequences_equal_the_exact_tokens(texts: list[str]) -> None:
     rows = SHARED.sequences(pa.array(texts, pa.string()))
@@ -87,7 +87,7 @@ def test_bytes_that_are_no_utf8_do_not_harm_their_neighbours() -> None:
     ]  # fmt: skip
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(
     st.lists(st.lists(st.sampled_from([*b"aZ1'@_:/ h", *bytes(range(0x7F, 0x100))]), max_size=8).map(bytes), max_size=4)
 )

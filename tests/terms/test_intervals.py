@@ -25,12 +25,6 @@ sizes = st.integers(1, 20)
 open_or = st.none() | numbers
 
 
-@pytest.fixture(scope="module", autouse=True)
-def compiled() -> None:
-    """numba compiles at the first call, which would exceed the deadline of the property that happens to make it."""
-    cover(0, 1)
-
-
 def meets(cover: list[int], number: float) -> bool:
     own = interval(number)
     return not {own, *ancestors(own)}.isdisjoint(cover)

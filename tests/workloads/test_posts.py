@@ -42,7 +42,7 @@ def test_two_seeds_give_different_posts() -> None:
     assert not ours["lat"].equals(theirs["lat"])
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.integers(0, 2 * BLOCK_ROWS), st.integers(0, 200))
 def test_any_slice_equals_the_same_rows_of_a_larger_table(start: int, count: int) -> None:
     whole = POSTS.table(2 * BLOCK_ROWS + 200)

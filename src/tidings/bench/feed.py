@@ -7,7 +7,6 @@ own client. Broker and jars are those of ``make kafka``.
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -24,6 +23,7 @@ from uuid import uuid4
 
 import pyarrow as pa
 
+from tidings.bench.spark import session
 from tidings.model import DataError
 
 if TYPE_CHECKING:
@@ -73,22 +73,14 @@ def broker(servers: str | None = None) -> Iterator[Broker]:
             process.terminate()
 
 
-@contextmanager
-def session() -> Iterator[SparkSession]:
-    """Spark on two cores with the connector to Kafka; stopped at the end."""
-    from tidings.spark.config import started  # noqa: PLC0415  # the JVM starts only where something is measured
+def _settings() -> dict[str, str]:
+    """Two cores, and the connector to Kafka."""
     from tidings.spark.jars import connector_jars, jar_folder  # noqa: PLC0415
 
     jars = connector_jars()
     if not jars:
         raise DataError(f"there is no Kafka connector in {str(jar_folder())!r}; run: make kafka ARGS=install")
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    spark = started("tidings bench", _SESSION | {"spark.jars": ",".join(map(str, jars))})
-    try:
-        yield spark
-    finally:
-        spark.stop()
+    return _SESSION | {"spark.jars": ",".join(map(str, jars))}
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +98,7 @@ def stage(servers: str | None = None) -> Iterator[Stage]:
     with (
         tempfile.TemporaryDirectory(prefix="tidings-bench-") as folder,
         broker(servers) as found,
-        session() as spark,
+        session(_settings()) as spark,
     ):
         yield Stage(spark, found, Path(folder))
 

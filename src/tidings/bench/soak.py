@@ -33,7 +33,7 @@ from tidings.registry import Registry
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from tidings.spark.batches import Home
+    from tidings.spark.home import Home
     from tidings.spark.progress import Progress
     from tidings.spark.sinks import Batch, ParquetSink
 
@@ -111,7 +111,7 @@ class _Done:
 def measure(workload: Workload, settings: Settings, stage: Stage, advance: Advance = silent) -> dict[str, Any]:
     """The figures of a run, with its samples, thinned, as lists; ``advance`` is told of seconds."""
     from tidings.spark import ParquetSink, Pipeline  # noqa: PLC0415  # Spark only where something is measured
-    from tidings.spark.batches import Home  # noqa: PLC0415
+    from tidings.spark.home import Home  # noqa: PLC0415
     from tidings.spark.kafka import posts_from_kafka  # noqa: PLC0415
 
     folder, broker = stage.folder, stage.broker

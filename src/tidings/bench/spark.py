@@ -6,9 +6,7 @@ the same rows to Python and back. Before anything is measured, ours and SQL have
 
 from __future__ import annotations
 
-import cProfile
 import os
-import pstats
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -24,6 +22,7 @@ import pyarrow.parquet as pq
 from tidings.bench import plain_sql
 from tidings.bench.matching import Advance, Workload, best_and_median, silent
 from tidings.bench.resident import Watch
+from tidings.bench.worker_steps import worker_steps
 from tidings.index.sample import Sample
 from tidings.model import DataError
 from tidings.partitioning import HashMapping, LearnedMapping, Router
@@ -58,26 +57,16 @@ _SESSION = {
     "spark.sql.files.minPartitionNum": "8",
     "spark.sql.files.openCostInBytes": "0",
 }
-_STEPS = {
-    "reading": ("spark.py", "_read"),
-    "sifting": ("sifting.py", "sift"),
-    "analysis": ("reader.py", "read"),
-    "matching": ("scanning.py", "_matched"),
-    "fan_out": ("scanning.py", "fanned_out"),
-    "output": ("workers.py", "_delivered"),
-    "writing": ("spark.py", "_write"),
-}
-"""What a worker does, and the functions in which it does it."""
 
 
 @contextmanager
-def session() -> Iterator[SparkSession]:
-    """Two cores and no web pages; stopped at the end."""
+def session(settings: dict[str, str] | None = None) -> Iterator[SparkSession]:
+    """Spark with these settings, or as all ways of matching are measured: on two cores; stopped at the end."""
     from tidings.spark.config import started  # noqa: PLC0415  # the JVM starts only where something is measured
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    spark = started("tidings bench", _SESSION | plain_sql.SETTINGS)
+    spark = started("tidings bench", _SESSION | plain_sql.SETTINGS if settings is None else settings)
     try:
         yield spark
     finally:
@@ -149,7 +138,7 @@ def replicated(
         "ratio_to_floor": round(best["ours"] / best["floor"], 3),
         "trial_posts": min(TRIAL_POSTS, workload.posts.num_rows),
         **{f"trial_{way}_posts_per_s": round(rate) for way, rate in trials.items()},
-        **worker_steps(workload, bench.folder / "index"),
+        **worker_steps(workload, bench.folder / "index", BATCH_ROWS),
     }
 
 
@@ -309,46 +298,6 @@ def _learned(
 def unchanged(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The floor: what comes in goes out."""
     yield from batches
-
-
-def worker_steps(workload: Workload, folder: Path) -> dict[str, float]:
-    """Microseconds a post that the steps of a worker take, in this process, words known; and all of them together."""
-    from tidings.spark import Releases  # noqa: PLC0415
-    from tidings.spark.workers import MatchAll  # noqa: PLC0415
-
-    checked = check_subscriptions(workload.subscriptions, ENGLISH).accepted
-    work = MatchAll(Releases(folder, ENGLISH, workload.sample).compiled(checked))
-    sent = [_write([batch]) for batch in workload.posts.combine_chunks().to_batches(max_chunksize=BATCH_ROWS)]
-    for _ in work(batch for data in sent for batch in _read(data)):
-        pass
-    profile = cProfile.Profile()
-    began = time.perf_counter()
-    profile.enable()
-    for found in work(batch for data in sent for batch in _read(data)):
-        _write([found])
-    profile.disable()
-    all_s = time.perf_counter() - began
-    spent = {(Path(file).name, name): total for (file, _, name), (*_, total, _) in _stats(profile).items()}
-    each_us = 1e6 / workload.posts.num_rows
-    steps = {f"worker_{step}_us": round(each_us * spent.get(function, 0.0), 2) for step, function in _STEPS.items()}
-    return {**steps, "worker_all_us": round(each_us * all_s, 2)}
-
-
-def _stats(profile: cProfile.Profile) -> dict[tuple[str, int, str], tuple[int, int, float, float, Any]]:
-    return pstats.Stats(profile).stats  # type: ignore[attr-defined,no-any-return]
-
-
-def _read(data: pa.Buffer) -> list[pa.RecordBatch]:
-    with pa.ipc.open_stream(data) as stream:
-        return list(stream)
-
-
-def _write(batches: list[pa.RecordBatch]) -> pa.Buffer:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, batches[0].schema) as stream:
-        for batch in batches:
-            stream.write_batch(batch)
-    return sink.getvalue()
 
 
 def _seconds(frame: DataFrame) -> float:

@@ -31,16 +31,16 @@ def check_folder(path: Path) -> None:
 
 @contextmanager
 def exclusive(path: Path) -> Iterator[None]:
-    """Wait until no other process or thread of this machine writes to the registry, and keep them waiting.
+    """Wait until no other process or thread of this machine writes to a folder, and keep them waiting.
 
-    This is for fairness, not for safety: commits are safe without it, but a large one that has to be repeated whenever
-    a small one was faster might never come through. The kernel frees the lock of a process that dies.
+    For a registry this is for fairness, not for safety: commits are safe without it, but a large one that has to be
+    repeated whenever a small one was faster might never come through. The kernel frees the lock of a process that dies.
     """
     try:
         path.mkdir(parents=True, exist_ok=True)
         file = (path / LOCK).open("a")
     except OSError as error:
-        raise DataError(f"cannot write to the registry {str(path)!r}: {error}") from None
+        raise DataError(f"cannot write to the folder {str(path)!r}: {error}; name another") from None
     with file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

@@ -25,8 +25,6 @@ from tidings.spark.releases import Plan, Release, Releases
 from tidings.spark.seen import PER_BATCH, Seen
 from tidings.spark.sinks import Batch, ParquetSink, Sink
 
-__all__ = ["KEPT_BATCHES", "Handler", "Home"]
-
 KEPT_BATCHES = 100
 """The journal remembers as many batches as Spark's own checkpoint does."""
 

@@ -7,20 +7,17 @@ its arrays, and then a page, which is there at once or not at all. A pipeline lo
 
 from __future__ import annotations
 
-import fcntl
 import json
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from tidings.index.store import replace_json
-from tidings.model import DataError
 from tidings.partitioning import HashMapping, LearnedMapping
+from tidings.registry.folder import exclusive
 
 WHOLE = "whole"
-_HASH, _LEARNED, _LOCK = "hash-", "learned-", "lock"
+_HASH, _LEARNED = "hash-", "learned-"
 _log = logging.getLogger(__name__)
 
 
@@ -100,7 +97,7 @@ class Mappings:
 
     def put(self, mapping: LearnedMapping, page: Page) -> Page:
         """Let pipelines switch to a mapping at their next batch; its page, with the number it got."""
-        with self._locked():
+        with exclusive(self.path):
             page = replace(page, number=1 + max(self._numbers(), default=0))
             mapping.save(self._file(page.name))
             replace_json(self.path / f"{page.name}.json", asdict(page))
@@ -111,7 +108,7 @@ class Mappings:
         numbers = [number for number in self._numbers() if f"{_LEARNED}{number}" != name]
         if not name.startswith(_LEARNED) or not numbers or min(numbers) > int(name.removeprefix(_LEARNED)):
             return
-        with self._locked():
+        with exclusive(self.path):
             for number in numbers:
                 if number < int(name.removeprefix(_LEARNED)):
                     (self.path / f"{_LEARNED}{number}.json").unlink(missing_ok=True)
@@ -123,14 +120,3 @@ class Mappings:
 
     def _file(self, name: str) -> Path:
         return self.path / f"{name}.tidings"
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            file = (self.path / _LOCK).open("a")
-        except OSError as error:
-            raise DataError(f"cannot write mappings to {str(self.path)!r}: {error}; check the path") from None
-        with file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            yield

@@ -8,13 +8,10 @@ registry. So it is where the mapping is another one (:mod:`tidings.spark.mapping
 
 from __future__ import annotations
 
-import fcntl
 import json
 import logging
 import re
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
@@ -28,6 +25,7 @@ from tidings.index.subscribers import keyed
 from tidings.model import DataError
 from tidings.partitioning import Mapping
 from tidings.registry import Registry, fold
+from tidings.registry.folder import exclusive
 from tidings.spark.mappings import WHOLE, Mappings, hash_name
 from tidings.spark.shares import HOMES, ROUTER, Part, Shares
 from tidings.terms import ENGLISH, Analyser
@@ -156,7 +154,7 @@ class Releases:
         """
         if registry.analyser != self._analyser:
             raise DataError("the registry has another analyser than its releases; give both the same one")
-        with self._locked():
+        with exclusive(self.folder):
             mapping = mapping or self._planned(version)
             if not mapping:
                 return self._compiled(version, keyed(registry.snapshot(version)))
@@ -173,7 +171,7 @@ class Releases:
 
         It is laid out by the plan, or by a mapping of one's own.
         """
-        with self._locked():
+        with exclusive(self.folder):
             if mapping is not None:
                 self._mapping = "given", mapping
             return self._compiled(0, keyed(subscriptions), "" if mapping is None else "given")
@@ -183,7 +181,7 @@ class Releases:
 
         With ``mapping``, those of that version and other mappings too.
         """
-        with self._locked():
+        with exclusive(self.folder):
             releases = _listed(self.folder)
             old = [(n, name) for n, name in releases if n < version or (n == version and name != (mapping or name))]
             kept = [self._read(*which) for which in releases if which not in old]
@@ -303,18 +301,6 @@ class Releases:
 
     def _is_whole(self, release: Release) -> bool:
         return all((self.folder / name).exists() for name in release.files)
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        """Keep other drivers waiting."""
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            file = (self.folder / _LOCK).open("a")
-        except OSError as error:
-            raise DataError(f"cannot write releases to {str(self.folder)!r}: {error}; name another folder") from None
-        with file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            yield
 
 
 def _listed(folder: Path) -> list[tuple[int, str]]:

@@ -16,7 +16,7 @@ from tidings.partitioning.learning import Incidence, Salb, measure
 from tidings.partitioning.mapping import HashMapping, LearnedMapping, Owners
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(samples(), st.sampled_from([1, 2, 7, 70, 256]), st.randoms(use_true_random=False))
 def test_metrics_equal_their_definitions(incidence: Incidence, matchers: int, random: Random) -> None:
     own = [random.sample(range(matchers), random.randint(1, min(matchers, 4))) for _ in incidence.names]

@@ -29,7 +29,7 @@ def owners(mapping: LearnedMapping, incidence: Incidence) -> list[list[int]]:
 
 
 @pytest.mark.parametrize("kind", ALL)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(incidence=samples(), matchers=MATCHERS, splits=SPLITS)
 def test_every_term_has_as_many_different_owners_as_versions(
     kind: type[Partitioner], incidence: Incidence, matchers: int, splits: tuple[float, float]
@@ -108,7 +108,7 @@ def literal_salb(rows: list[set[int]], terms: int, matchers: int) -> dict[int, i
     return mapping
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(samples(), st.integers(1, 9))
 def test_salb_is_algorithm_1(incidence: Incidence, matchers: int) -> None:
     rows = [set(incidence.sets.row(i).tolist()) for i in range(len(incidence.sets))]
