@@ -31,7 +31,7 @@ from pyspark.sql import SparkSession
 
 from tidings.model import DataError
 from tidings.registry import Registry
-from tidings.spark import batches, sinks
+from tidings.spark import batches
 from tidings.spark.delta import DeltaSink
 from tidings.spark.jars import add_connector
 from tidings.spark.journal import Journal
@@ -45,7 +45,7 @@ STEPS: dict[str, tuple[Any, str]] = {
     "pin": (Journal, "pinned"),
     "release": (Releases, "release"),
     "match": (batches.Handler, "_write"),
-    "files": (sinks, "write_parquet"),
+    "files": (batches, "collected"),
     "rename": (Path, "rename"),
     "commit": (DeltaTable, "create_write_transaction"),
     "keep": (batches.Handler, "_keep"),

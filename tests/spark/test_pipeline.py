@@ -27,7 +27,7 @@ from tidings.spark.journal import Journal, Pin
 from tidings.spark.pipeline import Pipeline
 from tidings.spark.progress import Progress
 from tidings.spark.releases import Plan
-from tidings.spark.sinks import Batch, ConsoleSink, MemorySink, ParquetSink
+from tidings.spark.sinks import Batch, ConsoleSink, FileSink, MemorySink, ParquetSink
 from tidings.spark.sources import posts_from_files
 
 pytestmark = pytest.mark.spark
@@ -96,14 +96,21 @@ def test_a_pipeline_goes_on_where_the_last_one_stopped(
 
 
 @pytest.mark.parametrize("make", [ParquetSink, DeltaSink])
-def test_a_batch_is_written_once_whatever_is_run_again(
-    make: Callable[[Path], Any], tmp_path: Path, spark: SparkSession
-) -> None:
+def test_a_batch_is_written_once_whatever_is_run_again(make: Callable[[Path], FileSink], tmp_path: Path) -> None:
     sink = make(tmp_path / "matches")
     first, second, other = Batch("one", 0), Batch("one", 1), Batch("other", 0)
     assert not sink.has(first)
     for batch in (first, second, other):
-        sink.write(spark.createDataFrame([(batch.pipeline, batch.number)], "who string, what int"), batch)
+        died = sink.aside(batch)
+        folder = sink.aside(batch)
+        assert not died.exists() and folder.exists()
+        taken, failed = folder / "taken.parquet", folder / "of-a-task-that-failed.parquet"
+        for file in (taken, failed):
+            pq.write_table(pa.table({"who": [batch.pipeline], "what": [batch.number]}), file)
+        sink.take([taken], batch)
+    folder = tmp_path / "matches"
+    rows = DeltaTable(folder).to_pyarrow_table() if make is DeltaSink else ds.dataset(folder).to_table()
+    assert sorted(rows["who"].to_pylist()) == ["one", "one", "other"]
     assert sink.has(first) and sink.has(second) and sink.has(other)
     assert not sink.has(Batch("one", 2)) and not sink.has(Batch("other", 1)) and not sink.has(Batch("third", 0))
 

@@ -8,7 +8,7 @@ every post, or the run fails.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -26,8 +26,7 @@ from tidings.model import DataError
 from tidings.registry import Registry
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
+    from tidings.spark.journal import Journal, Report
     from tidings.spark.pipeline import Running
     from tidings.spark.progress import Progress
     from tidings.spark.sinks import Batch, ParquetSink
@@ -38,6 +37,7 @@ PROBE = "tidingsprobe"
 
 _PHASES = ("latestOffset", "queryPlanning", "walCommit", "addBatch", "commitOffsets", "triggerExecution")
 _FIRST_BATCH_S = 300.0
+_MOST_BATCHES = 10_000
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -58,13 +58,15 @@ class Clocked:
 
     sink: ParquetSink
     done: dict[int, float] = field(default_factory=dict)
-    once = True
 
     def has(self, batch: Batch) -> bool:
         return self.sink.has(batch)
 
-    def write(self, rows: DataFrame, batch: Batch) -> None:
-        self.sink.write(rows, batch)
+    def aside(self, batch: Batch) -> Path:
+        return self.sink.aside(batch)
+
+    def take(self, files: Sequence[Path], batch: Batch) -> None:
+        self.sink.take(files, batch)
         self.done[batch.number] = time.time()
 
 
@@ -94,21 +96,32 @@ def measure(workload: Workload, settings: Settings, stage: Stage, advance: Advan
     """The figures of a run, those of each second as lists; ``advance`` is told of seconds."""
     from tidings.spark import ParquetSink, Pipeline  # noqa: PLC0415  # Spark only where something is measured
     from tidings.spark.kafka import posts_from_kafka  # noqa: PLC0415
+    from tidings.spark.progress import Progress  # noqa: PLC0415
 
     folder, servers = stage.folder, stage.broker.servers
     registry = Registry.create(folder / "registry")
     registry.add(workload.subscriptions)
-    sink, told = Clocked(ParquetSink(folder / "matches")), list[Any]()
+    sink = Clocked(ParquetSink(folder / "matches"))
+    reports: dict[int, Report] = {}
+    stage.spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", str(_MOST_BATCHES))
     with Feed(servers, bodies(with_probe(workload.posts)), settings.rate) as feed:
         posts = posts_from_kafka(stage.spark, servers, feed.topic, SCHEMA)
         pipeline = Pipeline(posts, registry, sink, folder / "state", sample=workload.sample, spread=False)
-        with pipeline.start(progress=told.append) as running:
-            for _ in until(lambda: bool(told), _FIRST_BATCH_S, running):
+        with pipeline.start() as running:
+            for _ in until(lambda: bool(sink.done), _FIRST_BATCH_S, running):
                 pass
             pause(running, settings.warmup_s)
-            feed.late_s, since = 0.0, time.time()
-            probes = list(_probes(registry, running, settings, advance))
+            feed.late_s, since, probes = 0.0, time.time(), list[Probe]()
+            for probe in _probes(registry, running, settings):
+                probes.append(probe)
+                reports |= _reported(running.journal)
+                advance(round(2 * settings.probe_s))
             end = time.time()
+            told = [
+                Progress.of(reports[progress.batchId], progress)
+                for progress in running.query.recentProgress
+                if progress.numInputRows and progress.batchId in reports
+            ]
     batches = list(_arrived(folder / "matches", sink, told, since, end))
     return {
         "workload": workload.name,
@@ -160,7 +173,13 @@ def draw(figures: dict[str, Any], path: Path) -> None:
     save(path, "seconds", [Panel(title, across, figures[name]) for name, title in titles.items()], log=False)
 
 
-def _probes(registry: Registry, running: Running, settings: Settings, advance: Advance) -> Iterator[Probe]:
+def _reported(journal: Journal) -> dict[int, Report]:
+    """The batches that the journal remembers."""
+    reports = [journal.report(batch) for batch in journal.batches]
+    return {report.batch: report for report in reports if report is not None}
+
+
+def _probes(registry: Registry, running: Running, settings: Settings) -> Iterator[Probe]:
     """Subscribe, wait, unsubscribe, wait, and so on."""
     began = time.monotonic()
     number = 0
@@ -172,7 +191,6 @@ def _probes(registry: Registry, running: Running, settings: Settings, advance: A
         last = registry.remove([name]).version
         pause(running, settings.probe_s)
         yield Probe(name, since, first, last)
-        advance(round(2 * settings.probe_s))
         number += 1
 
 

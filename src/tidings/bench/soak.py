@@ -14,7 +14,7 @@ import shutil
 import threading
 import time
 from collections import deque
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -31,8 +31,6 @@ from tidings.model import DataError
 from tidings.registry import Registry
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
     from tidings.spark.home import Home
     from tidings.spark.progress import Progress
     from tidings.spark.sinks import Batch, ParquetSink
@@ -79,14 +77,16 @@ class Short:
     """A sink that keeps the matches of the last batches only."""
 
     sink: ParquetSink
-    once = True
     _kept: deque[Path] = field(default_factory=deque)
 
     def has(self, batch: Batch) -> bool:
         return self.sink.has(batch)
 
-    def write(self, rows: DataFrame, batch: Batch) -> None:
-        self.sink.write(rows, batch)
+    def aside(self, batch: Batch) -> Path:
+        return self.sink.aside(batch)
+
+    def take(self, files: Sequence[Path], batch: Batch) -> None:
+        self.sink.take(files, batch)
         self._kept.extend(Path(self.sink.path).glob(f"pipeline=*/batch={batch.number}"))
         while len(self._kept) > KEPT_BATCHES:
             shutil.rmtree(self._kept.popleft())

@@ -6,8 +6,11 @@ it has the batch, and so do the files of bad rows; the report is replaced as a w
 
 from __future__ import annotations
 
+import shutil
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, Observation
@@ -15,15 +18,16 @@ from pyspark.sql import DataFrame, Observation
 from tidings.model.values import utc_now
 from tidings.registry import Registry
 from tidings.spark.columns import Columns
+from tidings.spark.filed import empty
 from tidings.spark.home import Home
 from tidings.spark.journal import Load, Pin, Report
 from tidings.spark.learner import Learner
 from tidings.spark.learning import Learn, Teacher
-from tidings.spark.matching import matched, matches, observed
+from tidings.spark.matching import collected, matched, matches, noted, observed
 from tidings.spark.notes import Notes
 from tidings.spark.releases import Plan, Release, Releases
 from tidings.spark.seen import PER_BATCH, Seen
-from tidings.spark.sinks import Batch, ParquetSink, Sink
+from tidings.spark.sinks import Batch, FileSink, ParquetSink, Sink
 
 KEPT_BATCHES = 100
 """The journal remembers as many batches as Spark's own checkpoint does."""
@@ -56,8 +60,8 @@ class Handler:
         if self.spread:
             publications = publications.repartition(publications[f"`{self.columns.id.replace('`', '``')}`"])
         batch = Batch(self.pipeline, number)
-        found = matched(publications, release, self.columns, pin.at, self._kept(publications))
-        notes = self._write(found, batch)
+        find = partial(matched, publications, release, self.columns, pin.at, self._kept(publications))
+        notes = self._write(find, batch)
         self._keep(notes, batch)
         self.home.journal.close(_report(pin, notes, (time.perf_counter() - began) * 1e3))
         releases.forget_before(release.version, release.mapping)  # Spark runs no earlier batch again
@@ -87,22 +91,23 @@ class Handler:
         release = self._opened().release(self.registry, self.registry.version)
         return Pin(number, release.version, release.layout, release.matchers, utc_now(), release.mapping)
 
-    def _write(self, found: DataFrame, batch: Batch) -> Notes:
+    def _write(self, find: Callable[..., DataFrame], batch: Batch) -> Notes:
         """Give the matches to the sink, and return what came with them: in one pass over the publications."""
-        observation = Observation()
-        has, kept = self.sink.has(batch), None
-        if not has and not self.sink.once:
-            found = kept = found.persist()
+        if self.sink.has(batch):
+            return collected(noted(find()))
+        if isinstance(self.sink, FileSink):
+            return _file(find, self.sink, batch)
+        if self.sink.once:
+            observation = Observation()
+            self.sink.write(matches(observed(find(), observation)), batch)
+            return Notes.read(observation.get["notes"])
+        found = find().persist()
         try:
-            seen = observed(found, observation)
-            if has or kept is not None:
-                seen.write.format("noop").mode("overwrite").save()
-            if not has:
-                self.sink.write(matches(found if kept is not None else seen), batch)
+            notes = collected(noted(found))
+            self.sink.write(matches(found), batch)
         finally:
-            if kept is not None:
-                kept.unpersist()
-        return Notes.read(observation.get["notes"])
+            found.unpersist()
+        return notes
 
     def _keep(self, notes: Notes, batch: Batch) -> None:
         """The bad rows of a batch as a file, and a sample of the good ones, to learn from, as another."""
@@ -110,6 +115,19 @@ class Handler:
             columns = zip(*((row.id, row.reason, row.source) for row in notes.rejected), strict=True)
             ParquetSink(self.home.rejected).put(pa.table(list(columns), ["id", "reason", "source"]), batch)
         Seen(self.home.seen, self.learn.keep_posts).put(list(notes.seen), batch.number)
+
+
+def _file(find: Callable[..., DataFrame], sink: FileSink, batch: Batch) -> Notes:
+    """Let the workers write the matches to files, and the sink take those of tasks that succeeded."""
+    folder = sink.aside(batch)
+    try:
+        notes = collected(find(folder=folder))
+        files = [folder / name for name in notes.files] or [empty(folder)]
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)  # the disk may be full
+        raise
+    sink.take(files, batch)
+    return notes
 
 
 def _report(pin: Pin, notes: Notes, ms: float) -> Report:

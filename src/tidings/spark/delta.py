@@ -1,6 +1,6 @@
 """How do the matches of a batch become one commit of a Delta table, without a Delta jar?
 
-The executors write files of Parquet into the folder of the table, where nobody reads what no commit names; then the
+The workers write files of Parquet into the folder of the table, where nobody reads what no commit names; then the
 driver commits their names. So the matches never pass through the driver, however many they are. The commit carries
 (pipeline, batch) as its application transaction, by which whoever runs the batch again finds it done.
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
@@ -17,9 +18,8 @@ import pyarrow.parquet as pq
 from deltalake import CommitProperties, DeltaTable, Transaction
 from deltalake.exceptions import TableNotFoundError
 from deltalake.transaction import AddAction
-from pyspark.sql import DataFrame
 
-from tidings.spark.sinks import Batch, write_parquet
+from tidings.spark.sinks import Batch
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,6 @@ class DeltaSink:
     """Appends to the Delta table in the folder ``path``, which driver and executors see; made if it is not there."""
 
     path: str | Path
-    once = True
 
     def has(self, batch: Batch) -> bool:
         try:
@@ -36,14 +35,16 @@ class DeltaSink:
             return False
         return done is not None and done >= batch.number
 
-    def write(self, rows: DataFrame, batch: Batch) -> None:
-        table = Path(self.path)
+    def aside(self, batch: Batch) -> Path:
+        table = Path(self.path).absolute()
         for left in table.glob(f"{batch.pipeline}-{batch.number}-*"):  # of attempts that died: not committed, see has
             shutil.rmtree(left)
         folder = table / f"{batch.pipeline}-{batch.number}-{uuid4().hex}"
-        write_parquet(rows, folder)
-        files = sorted(folder.glob("*.parquet"))
-        schema = pq.read_schema(files[0]).remove_metadata()
+        folder.mkdir(parents=True)
+        return folder
+
+    def take(self, files: Sequence[Path], batch: Batch) -> None:
+        table, schema = files[0].parent.parent, pq.read_schema(files[0])
         DeltaTable.create(table, schema, mode="ignore").create_write_transaction(
             [_added(file, table) for file in files],
             "append",

@@ -18,10 +18,11 @@ from tidings.model import DataError
 from tidings.registry import Registry
 from tidings.registry.validation import check_subscriptions
 from tidings.spark.columns import Columns
-from tidings.spark.notes import REJECTED
+from tidings.spark.filed import Filed
+from tidings.spark.notes import REJECTED, Notes
 from tidings.spark.releases import MATCHERS, Layout, Plan, Release, Releases
 from tidings.spark.shipping import is_remote, shipped
-from tidings.spark.workers import MATCHED, ROUTED, MatchAll, MatchShare, Route
+from tidings.spark.workers import MATCHED, NOTED, ROUTED, MatchAll, MatchShare, Route
 from tidings.tables.columns import instant_key
 from tidings.terms import ENGLISH, Analyser
 
@@ -70,19 +71,23 @@ def matched(
     columns: Columns | None = None,
     now: datetime | None = None,
     kept: int = 0,
+    folder: Path | None = None,
 ) -> DataFrame:
     """What a release finds in publications, without a second pass: rows of matches, and rows that only have a ``note``.
 
     Give it to :func:`matches`, :func:`rejected` and :func:`observed`. ``now`` is the instant of publications without
     one, for a replay to see the same subscriptions as valid; else it is the worker's clock. In the partitioned layout
     up to ``kept`` publications of each task are in its notes, to learn from.
+
+    With a ``folder``, which all machines share, the matches go there as files, and the notes are the only rows.
     """
     posts = (columns or Columns()).selected(publications, release.attributes)
     key = None if now is None else instant_key(now)
-    if release.layout == "replicated":
-        return posts.mapInArrow(MatchAll(release, key), MATCHED)
-    routed = posts.mapInArrow(Route(release, kept), ROUTED)
-    return routed.repartitionById(release.matchers, "matcher").mapInArrow(MatchShare(release, key), MATCHED)
+    work: MatchAll | MatchShare = MatchAll(release, key)
+    if release.layout == "partitioned":
+        routed = posts.mapInArrow(Route(release, kept), ROUTED)
+        posts, work = routed.repartitionById(release.matchers, "matcher"), MatchShare(release, key)
+    return posts.mapInArrow(work, MATCHED) if folder is None else posts.mapInArrow(Filed(work, folder), NOTED)
 
 
 def matches(found: DataFrame) -> DataFrame:
@@ -94,6 +99,16 @@ def rejected(found: DataFrame) -> DataFrame:
     """The rows that were no publications: id, reason, source (a piece of the row)."""
     told = F.from_json(F.get_json_object("note", f"$.{REJECTED}"), "id string, reason string, source string")
     return found.where(F.col("note").isNotNull()).select(told.alias("row")).where("row IS NOT NULL").select("row.*")
+
+
+def noted(found: DataFrame) -> DataFrame:
+    """The notes of what :func:`matched` found."""
+    return found.where(F.col("note").isNotNull()).select("note")
+
+
+def collected(notes: DataFrame) -> Notes:
+    """Rows that are nothing but notes, when all is done."""
+    return Notes.read(row[0] for row in notes.collect())
 
 
 def observed(found: DataFrame, observation: Observation | str) -> DataFrame:

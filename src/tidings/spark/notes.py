@@ -1,7 +1,8 @@
 """How do counters and bad rows come back from Python workers? As notes: rows of JSON among the matches.
 
 Rows of matches have no note. Each task ends with the note of its work, a :class:`Tally`; each bad row is a note of its
-own, a :class:`tidings.model.Rejected`. Publications that are kept to learn from are one of their own for each task.
+own, a :class:`tidings.model.Rejected`. Publications that are kept to learn from are one of their own for each task, and
+so is the name of the file in which a task has put its matches (:mod:`tidings.spark.filed`).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import pyarrow as pa
 from tidings.model import Rejected
 from tidings.spark.seen import packed, unpacked
 
-TALLY, REJECTED, SEEN = "tally", "rejected", "seen"
+TALLY, REJECTED, SEEN, FILE = "tally", "rejected", "seen", "file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +39,12 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """What a batch told: of its work and of its bad rows, and the publications that are kept to learn from."""
+    """What a batch told: of its work, of its bad rows, the publications that are kept to learn from, and its files."""
 
     tallies: tuple[Tally, ...]
     rejected: tuple[Rejected, ...]
     seen: tuple[pa.Table, ...] = ()
+    files: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, notes: Iterable[str]) -> Notes:
@@ -56,6 +58,7 @@ class Notes:
             tuple(Tally(**row[TALLY]) for row in rows if TALLY in row),
             tuple(Rejected(**row[REJECTED]) for row in rows if REJECTED in row),
             tuple(unpacked(row[SEEN]) for row in rows if SEEN in row),
+            tuple(row[FILE] for row in rows if FILE in row),
         )
 
     @property
@@ -69,8 +72,10 @@ class Notes:
         return sum(tally.matches for tally in self.tallies)
 
 
-def note(what: Tally | Rejected | pa.Table) -> str:
-    """The text of a note."""
+def note(what: Tally | Rejected | pa.Table | str) -> str:
+    """The text of a note; a string is the name of a file."""
+    if isinstance(what, str):
+        return json.dumps({FILE: what})
     if isinstance(what, pa.Table):
         return json.dumps({SEEN: packed(what)})
     return json.dumps({TALLY if isinstance(what, Tally) else REJECTED: asdict(what)}, ensure_ascii=False)

@@ -20,6 +20,7 @@ from pyspark.sql.streaming.listener import (
     QueryStartedEvent,
     QueryTerminatedEvent,
     SourceProgress,
+    StreamingQueryProgress,
 )
 
 from tidings.spark.journal import Journal, Report
@@ -40,6 +41,11 @@ class Progress:
     lag: float | None
     at: str
     phases: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, report: Report, told: StreamingQueryProgress) -> Progress:
+        """What Spark has told of the same batch."""
+        return cls(report, told.processedRowsPerSecond, _lag(told.sources), told.timestamp, dict(told.durationMs))
 
     def record(self) -> dict[str, Any]:
         """For JSON."""
@@ -81,8 +87,7 @@ class ProgressListener(StreamingQueryListener):  # type: ignore[misc]  # pyspark
         try:
             report = self._journal.report(found.batchId)
             if report is not None and found.numInputRows:  # else a trigger that had nothing to do
-                told = found.processedRowsPerSecond, _lag(found.sources), found.timestamp, dict(found.durationMs)
-                self._export(Progress(report, *told))
+                self._export(Progress.of(report, found))
         except Exception:  # whatever an exporter does
             _log.exception("the progress of batch %d was not exported", found.batchId)
 

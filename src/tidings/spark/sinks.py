@@ -1,5 +1,8 @@
 """Where do the matches of a batch go, and what happens if the batch is run again?
 
+There are two kinds of sinks. A :class:`FileSink` takes files that Python workers write while they match: the matches
+pass neither through Spark nor through the driver. A :class:`RowSink` takes a DataFrame.
+
 A batch that was under way when a driver died is run again by the next one, with the same publications and the same
 subscriptions. What a sink promises then:
 
@@ -16,11 +19,10 @@ a callable       what it does of itself: it is called again with the same batch 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeAlias, runtime_checkable
 from uuid import uuid4
 
 import pyarrow as pa
@@ -43,8 +45,22 @@ class Batch:
     number: int
 
 
-class Sink(Protocol):
-    """Takes the matches of a batch.
+@runtime_checkable
+class FileSink(Protocol):
+    """Takes the matches of a batch as files of Parquet."""
+
+    def has(self, batch: Batch) -> bool:
+        """Whether all of a batch is there for good, so that it is not to be written again."""
+
+    def aside(self, batch: Batch) -> Path:
+        """A new folder for the files of a batch, which no reader sees; what attempts that died have left is removed."""
+
+    def take(self, files: Sequence[Path], batch: Batch) -> None:
+        """Let readers see these files of ``aside``, one or more; others that are there are of tasks that failed."""
+
+
+class RowSink(Protocol):
+    """Takes the matches of a batch as a DataFrame.
 
     ``once`` says that ``write`` runs exactly one action over all rows, so that they are made while they are written;
     for any other sink they are kept until it is done.
@@ -60,6 +76,9 @@ class Sink(Protocol):
         """Take all of a batch, or fail."""
 
 
+Sink: TypeAlias = FileSink | RowSink
+
+
 @dataclass(frozen=True, slots=True)
 class ParquetSink:
     """Files of Parquet in ``path/pipeline=…/batch=…``, for any reader of partitioned Parquet.
@@ -69,32 +88,31 @@ class ParquetSink:
     """
 
     path: str | Path
-    once = True
 
     def has(self, batch: Batch) -> bool:
         return self._home(batch).exists()
 
-    def write(self, rows: DataFrame, batch: Batch) -> None:
-        with self._aside(batch) as folder:
-            write_parquet(rows, folder)
+    def aside(self, batch: Batch) -> Path:
+        attempts = Path(self.path).absolute() / _ASIDE / batch.pipeline
+        shutil.rmtree(attempts, ignore_errors=True)
+        folder = attempts / uuid4().hex
+        folder.mkdir(parents=True)
+        return folder
+
+    def take(self, files: Sequence[Path], batch: Batch) -> None:
+        home, whole = self._home(batch), files[0].parent / "whole"
+        whole.mkdir()
+        for file in files:
+            file.rename(whole / file.name)
+        home.parent.mkdir(parents=True, exist_ok=True)
+        whole.rename(home)
 
     def put(self, rows: pa.Table, batch: Batch) -> None:
         """Write a batch that the driver has; one that is there already stays."""
         if not self.has(batch):
-            with self._aside(batch) as folder:
-                folder.mkdir()
-                pq.write_table(rows, folder / "part-0.parquet")
-
-    @contextmanager
-    def _aside(self, batch: Batch) -> Iterator[Path]:
-        """A name for a new folder, which becomes that of the batch; what attempts that died have left is removed."""
-        aside, home = Path(self.path) / _ASIDE / batch.pipeline, self._home(batch)
-        shutil.rmtree(aside, ignore_errors=True)
-        for folder in (aside, home.parent):
-            folder.mkdir(parents=True, exist_ok=True)
-        attempt = aside / uuid4().hex
-        yield attempt
-        attempt.rename(home)
+            file = self.aside(batch) / "part-0.parquet"
+            pq.write_table(rows, file)
+            self.take([file], batch)
 
     def _home(self, batch: Batch) -> Path:
         return Path(self.path) / f"pipeline={batch.pipeline}" / f"batch={batch.number}"
@@ -173,16 +191,6 @@ class CallableSink:
 
     def write(self, rows: DataFrame, batch: Batch) -> None:
         self.take(rows, batch.number)
-
-
-def write_parquet(rows: DataFrame, folder: Path) -> None:
-    """Let the executors write to a new folder; what a failed attempt leaves there is removed."""
-    rows.sparkSession.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
-    try:
-        rows.write.parquet(spark_path(folder))
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
 
 
 def spark_path(path: Path) -> str:

@@ -17,6 +17,7 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
+from pyspark.sql.types import StringType, StructField, StructType
 
 from tidings.index import Counters
 from tidings.index.scanning import Deliveries
@@ -36,10 +37,16 @@ MATCHED = (
 )
 """The columns that come out: those of a match, and a note in rows that are none."""
 
+NOTED = StructType([StructField("note", StringType())])
+"""What comes out where the matches go elsewhere."""
+
 _TEXT = pa.large_string()
-_NAMES = ("publication_id", "subscription_id", "subscriber", "tag", "query_version", "ts", "note")
-_KINDS = (_TEXT, _TEXT, _TEXT, _TEXT, pa.int64(), INSTANT, _TEXT)
-_MATCHED = pa.schema(list(zip(_NAMES, _KINDS, strict=True)))
+_NAMES = ("publication_id", "subscription_id", "subscriber", "tag", "query_version", "ts")
+MATCH = pa.schema(list(zip(_NAMES, (_TEXT, _TEXT, _TEXT, _TEXT, pa.int64(), INSTANT), strict=True)))
+"""The columns of a match."""
+
+NOTE = pa.schema([("note", _TEXT)])
+_MATCHED = pa.schema([*MATCH, *NOTE])
 _ROUTED = pa.schema([("matcher", pa.int32()), ("posts", pa.binary()), ("note", _TEXT)])
 _ROUTE = "\0route"
 _MOST_ROWS = 1 << 16
@@ -209,7 +216,7 @@ def _column(column: pa.ChunkedArray) -> pa.Array:
 def _noted(notes: list[str]) -> Iterator[pa.RecordBatch]:
     """Rows that are notes and no matches."""
     if notes:
-        nothing = [pa.nulls(len(notes), kind) for kind in _KINDS[:-1]]
+        nothing = [pa.nulls(len(notes), kind) for kind in MATCH.types]
         yield pa.RecordBatch.from_arrays([*nothing, pa.array(notes, _TEXT)], schema=_MATCHED)
 
 
