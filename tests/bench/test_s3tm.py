@@ -6,20 +6,24 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from tidings.bench.names import Model, S3tmFigure, Sent
-from tidings.bench.s3tm import FIGURES, Asking, Corpus, Plan, draw
+from tidings.bench.s3tm import FIGURES, Asking, Corpus, Plan, draw, on_spark
 from tidings.bench.s3tm.corpus import folds
+from tidings.bench.s3tm.on_spark import Run, beside, check
 from tidings.bench.s3tm.trials import METHODS, beside_salb, trial
 from tidings.bench.s3tm.weeks import RELEARNED
 from tidings.cli.main import main
 from tidings.index.dictionary import Dictionary
 from tidings.model import DataError
 from tidings.partitioning import HashMapping
-from tidings.partitioning.learning import Incidence, measure
+from tidings.partitioning.learning import Incidence, Quality, measure
 from tidings.placement import place
+from tidings.terms import ENGLISH
 from tidings.terms.vocabulary import TermSets
+from tidings.workloads import tweet_based
 
 PLAN = Plan(
     learn=300, folds=4, measured=3, networks=1, subscriptions=200, most=100, matchers=(2, 8), placed=(4,), seed=3
@@ -59,6 +63,16 @@ def test_a_short_post_has_some_words_of_its_own(asking: Asking) -> None:
     pairs = [(short.sets.row(row), corpus.sets.row(row)) for row in range(len(corpus))]
     assert all(len(few) == min(4, len(own)) and set(few.tolist()) <= set(own.tolist()) for few, own in pairs)
     assert any(few.tolist() != own[:4].tolist() for few, own in pairs)
+
+
+def test_posts_that_are_measured_are_not_those_that_are_subscribed_to(asking: Asking) -> None:
+    """As the same seed draws both: by chance alone, a quarter of 200 posts are among the first 200 of 800."""
+    texts = asking.corpus.table["text"]
+    asked = set(asking.subscriptions(Model.tweets, 200)["query"].to_pylist())
+    for use in (1, 2, 3):
+        posts = texts.take(pa.array(asking.corpus.drawn(asking.seed, use)[:200]))
+        same = tweet_based(posts, 200, 1, ENGLISH)["query"].to_pylist()
+        assert len(asked & set(same)) < 100
 
 
 def test_folds_are_equally_large_and_need_posts() -> None:
@@ -129,7 +143,7 @@ def test_the_words_of_a_corpus_are_counted(asking: Asking) -> None:
 def test_placers_place_the_same_subscriptions(asking: Asking) -> None:
     pytest.importorskip("tomotopy")
     found = FIGURES[S3tmFigure.placement](asking, PLAN)
-    assert found["placer"] == ["random", "LASP", "rarest"] * 2
+    assert found["placer"] == ["random", "LASP", "LASP from 0", "rarest"] * 2
     assert set(found["subscriptions_in_all"]) == {200.0}  # nothing is split: each lives at one matcher
     assert all(most > 0 for most in found["most_operations"])
 
@@ -154,5 +168,41 @@ def test_the_command_writes_figures_and_pictures(
         draw(S3tmFigure(name), record["figures"], again)
         assert again.read_bytes() == (tmp_path / "new" / f"s3tm-{name}.svg").read_bytes()
     figures = json.loads((tmp_path / "new" / "s3tm-headline.json").read_text(encoding="utf-8"))["figures"]
-    learned = dict(zip(figures["partitioner"], figures["learned"], strict=True))
-    assert learned["SALB"] == 400 and learned["gFCL"] == 200 and set(figures["sent_for"]) == {"words", "guards"}
+    assert set(figures["learned"]) == {400} and set(figures["sent_for"]) == {"words", "guards"}
+
+
+def test_what_spark_did_is_told_beside_what_was_predicted() -> None:
+    qualities = Quality(10, np.array([5, 4])), Quality(100, np.array([60, 30]))
+    row = beside(*qualities, np.array([6.0, 2.0]), alone_ms=12.0)
+    assert (row["predicted_spread"], row["spread"], row["posts_shuffled"]) == (0.9, 0.9, 90)
+    assert (row["predicted_throughput"], row["throughput"], row["time_throughput"]) == (2.0, 1.667, 2.0)
+    assert (row["predicted_imbalance"], row["imbalance"], row["time_imbalance"]) == (1.111, 1.333, 1.5)
+
+
+def test_other_matches_and_posts_that_went_elsewhere_fail_the_run() -> None:
+    found, ms = np.array([60, 30]), np.array([6.0, 2.0])
+    whole = Run(np.array([100]), ms[:1], 7, "12")
+    check(("SALB", 2), Run(found, ms, 7, "12"), whole, Quality(100, found))
+    for matches, checksum in ((8, "12"), (7, "13")):
+        with pytest.raises(DataError, match="SALB, 2 matchers: other matches"):
+            check(("SALB", 2), Run(found, ms, matches, checksum), whole, Quality(100, found))
+    with pytest.raises(DataError, match="posts went elsewhere"):
+        check(("SALB", 2), Run(found, ms, 7, "12"), whole, Quality(100, found[::-1]))
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.timeout(600)
+def test_spark_matches_alike_by_every_mapping_and_shuffles_what_was_measured(
+    asking: Asking, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {"PASSES": 1, "ROUNDS": 1, "TIMED": 100}.items():
+        monkeypatch.setattr(on_spark, name, value)
+    found = FIGURES[S3tmFigure.spark](asking, replace(PLAN, on_spark=(3,)))
+    assert found["partitioner"] == ["hash", "hash", "SALB", "refined", "refined split"]
+    assert found["matchers"] == [1, 3, 3, 3, 3] and found["posts"] == 266 and found["matches"] > 0
+    assert set(found["checksum"]) == {found["replicated_checksum"]}
+    assert [round(266 * spread) for spread in found["spread"]] == found["posts_shuffled"]
+    assert all(0 < ms <= slowest for ms, slowest in zip(found["mean_ms"], found["slowest_ms"], strict=True))
+    draw(S3tmFigure.spark, found, tmp_path / "spark.svg")
+    assert (tmp_path / "spark.svg").stat().st_size > 1_000

@@ -53,7 +53,15 @@ def test_a_line_is_fitted_to_the_operations_of_a_trie() -> None:
     burdens = burdens_of(place(asked, HashMapping(1)), POSTS)
     operations = burdens.operations[0] / POSTS.num_rows
     assert line.slope > 0
+    assert line.intercept >= np.mean([len(text) for text in texts_of(POSTS, ENGLISH)])  # look-ups at the root
     assert line.intercept + line.slope * burdens.words[0] == pytest.approx(operations, rel=0.3)
+
+
+def test_a_line_begins_at_the_look_ups_of_the_root() -> None:
+    """Posts that are subscribed to are walked to the end, so look-ups rise steeply: fitted freely, from below 0."""
+    asked = tweet_based(POSTS["text"], 300, 1, ENGLISH)
+    line, words = fitted(asked, POSTS), np.mean([len(text) for text in texts_of(POSTS, ENGLISH)])
+    assert line.intercept == words and line.slope > 0
 
 
 def test_a_fit_to_too_little_is_refused() -> None:

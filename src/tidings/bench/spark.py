@@ -48,7 +48,7 @@ PARTITIONERS = ("salb", "refined")
 WAYS = 4
 """Floor, ours, and SQL by the rarest word and by pairs."""
 _FILE_PARTS = 16
-_SESSION = {
+SESSION = {
     "spark.master": "local[2]",
     "spark.ui.enabled": "false",
     "spark.driver.memory": "4g",
@@ -66,7 +66,7 @@ def session(settings: dict[str, str] | None = None) -> Iterator[SparkSession]:
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    spark = started("tidings bench", _SESSION | plain_sql.SETTINGS if settings is None else settings)
+    spark = started("tidings bench", SESSION | plain_sql.SETTINGS if settings is None else settings)
     try:
         yield spark
     finally:

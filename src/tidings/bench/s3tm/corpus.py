@@ -68,6 +68,10 @@ class Corpus:
         ones = np.ones(len(self), dtype=np.int64)
         return Incidence(words, TermSets(offsets, ids[ids >= 0]), self.keys, ones, filed)
 
+    def drawn(self, seed: int, use: int) -> IntArray:
+        """All posts by chance, in another order for each use, and in another than those that are subscribed to."""
+        return np.random.default_rng((seed, use)).permutation(len(self))
+
     def part(self, rows: IntArray) -> Corpus:
         """Some of the posts, in that order."""
         ones = np.ones(len(self), dtype=np.int64)
@@ -108,7 +112,7 @@ class Asking:
     def sample(self) -> Sample:
         """The posts by which guards are chosen."""
         if self._sample is None:
-            rows = np.random.default_rng(self.seed).permutation(len(self.corpus))[:MAX_ROWS]
+            rows = self.corpus.drawn(self.seed, 1)[:MAX_ROWS]
             self._sample = Sample(ENGLISH, self.corpus.table.select(["id", "text"]).take(pa.array(rows)))
         return self._sample
 

@@ -9,6 +9,7 @@ from tidings.bench.names import S3tmFigure
 from tidings.bench.plot import Curve, Panel, save
 
 _MEASURES = {"throughput": "Throughput, in matchers", "spread": "Spread", "imbalance": "Imbalance"}
+_FOUND = {"spread": ("", "on Spark"), "throughput": ("time_", "on Spark, by time")}
 _MODELS = {"tweets": "tweet-based", "topics": "topic-based", "short": "posts of 4 words"}
 
 
@@ -34,6 +35,14 @@ def draw(name: S3tmFigure, figures: dict[str, Any], path: Path) -> None:
             for sent in ("words", "guards")
             for split in (False, True)
         ]  # fmt: skip
+        save(path, "matchers", each)
+    elif name == S3tmFigure.spark:
+        titles = {"spread": "Spread", "throughput": "Throughput"}
+        each = [
+            _panel(figures, f"{kind}{measure}", "matchers", f"{title}, {said}", {})
+            for measure, title in titles.items()
+            for kind, said in (("predicted_", "predicted"), _FOUND[measure])
+        ]
         save(path, "matchers", each)
     else:
         _save_models(name, figures, path)

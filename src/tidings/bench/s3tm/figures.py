@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tidings.bench.names import S3tmFigure
-from tidings.bench.s3tm import placing, scaling, weeks
+from tidings.bench.s3tm import on_spark, placing, scaling, weeks
 from tidings.bench.s3tm.corpus import Asking
 from tidings.bench.s3tm.trials import Plan
 
@@ -18,4 +18,5 @@ FIGURES: dict[S3tmFigure, Callable[[Asking, Plan], dict[str, Any]]] = {
     S3tmFigure.learning: scaling.by_learning,
     S3tmFigure.placement: placing.by_placement,
     S3tmFigure.headline: scaling.headline,
+    S3tmFigure.spark: on_spark.by_spark,
 }

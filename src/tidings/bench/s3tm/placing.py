@@ -15,11 +15,14 @@ from tidings.bench.names import Model
 from tidings.bench.s3tm.corpus import Asking
 from tidings.bench.s3tm.trials import Plan, Row, columns
 from tidings.partitioning.learning import Salb
-from tidings.placement import RAREST, Anycast, Lasp, Placer, burdens_of, fitted, place
+from tidings.placement import RAREST, Anycast, Lasp, Line, Placer, burdens_of, fitted, place
 
 DRAWS = 3
+FROM_0 = "LASP from 0"
+"""With a cost that has no intercept: what such a line, which a fit may give, would do."""
+
 _SUBSCRIPTIONS = 20_000
-_POSTS = 300
+_POSTS = 1_000
 
 
 def by_placement(asking: Asking, plan: Plan) -> dict[str, Any]:
@@ -29,7 +32,7 @@ def by_placement(asking: Asking, plan: Plan) -> dict[str, Any]:
     """
     corpus, rows = asking.corpus, []
     count = min(plan.subscriptions, _SUBSCRIPTIONS)
-    drawn = np.random.default_rng(plan.seed).permutation(len(corpus))
+    drawn = corpus.drawn(plan.seed, 2)
     posts = corpus.table.select(["id", "text"]).take(pa.array(drawn[:_POSTS]))
     learned = np.sort(drawn[_POSTS : _POSTS + plan.learn])
     for model in Model:
@@ -40,6 +43,7 @@ def by_placement(asking: Asking, plan: Plan) -> dict[str, Any]:
             placers: dict[str, Callable[[], Placer]] = {
                 "random": lambda: Anycast(plan.seed),
                 "LASP": lambda n=matchers, cost=line: Lasp(n, cost),  # type: ignore[misc]
+                FROM_0: lambda n=matchers, cost=line: Lasp(n, Line(cost.slope)),  # type: ignore[misc]
                 "rarest": lambda: RAREST,
             }
             for name, placer in placers.items():

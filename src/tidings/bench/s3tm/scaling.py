@@ -21,7 +21,6 @@ AT = 16
 """So many matchers where something else changes."""
 
 HEADLINE_MATCHERS = (16, 64, 256)
-HEADLINE_FOLDS = 2
 _RANKS = (1, 10, 100, 1_000, 10_000, 100_000)
 _SIZES = (100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 _LEARNED = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
@@ -100,21 +99,19 @@ def by_learning(asking: Asking, plan: Plan) -> dict[str, Any]:
 def headline(asking: Asking, plan: Plan) -> dict[str, Any]:
     """Tweet-based, learned from all posts of all folds but one: what is sent for, and split terms, side by side.
 
-    Networks, which take long, learn from as few posts as elsewhere (``learned``) and are cut without splitting. With 16
-    matchers nothing is split: there it makes no difference.
+    Networks, which take long, are cut without splitting. With 16 matchers nothing is split: there it makes no
+    difference.
     """
     rows = []
-    few, most = plan, len(asking.corpus) - len(asking.corpus) // plan.folds
-    full = replace(plan, learn=most, measured=min(plan.measured, HEADLINE_FOLDS))
+    full = replace(plan, learn=len(asking.corpus) - len(asking.corpus) // plan.folds)
     for sent in Sent:
         incidence = asking.incidence(Model.tweets, plan.subscriptions, sent)
         for matchers in HEADLINE_MATCHERS:
             for method in CONTENDERS:
                 for share in (None, SHARE) if matchers > AT and method not in NETWORKS else (None,):
                     labels: Row = {"sent_for": sent.value, "partitioner": method, "matchers": matchers}
-                    own = few if method in NETWORKS else full
-                    labels |= {"split": share is not None, "learned": min(own.learn, most)}
-                    rows.append(labels | trial(incidence, method, matchers, own, share))
+                    labels |= {"split": share is not None, "learned": full.learn}
+                    rows.append(labels | trial(incidence, method, matchers, full, share))
     shared = _described(asking, plan)
     del shared["learn"]
     return shared | columns(beside_salb(rows, "sent_for", "matchers", "split"))

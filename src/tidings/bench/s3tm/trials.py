@@ -36,7 +36,7 @@ class Plan:
 
     A partitioner learns from ``learn`` posts of all folds but one and is measured with that one, for each of the first
     ``measured`` of ``folds`` folds; of networks of words, which take long, for the first ``networks`` of them.
-    ``matchers``: how many there are, one after another; ``placed``: where subscriptions are placed.
+    ``matchers``: how many there are, one after another; ``placed``: where subscriptions are placed; ``on_spark``.
     """
 
     learn: int = 40_000
@@ -47,6 +47,7 @@ class Plan:
     most: int = 1_000_000
     matchers: tuple[int, ...] = (2, 4, 8, 16, 32, 64, 128, 256)
     placed: tuple[int, ...] = (16, 64)
+    on_spark: tuple[int, ...] = (8, 16)
     seed: int = 1
     advance: Advance = silent
 
@@ -62,18 +63,25 @@ def trial(incidence: Incidence, method: str, matchers: int, plan: Plan, share: f
     ``bound`` is the throughput that the same spread would give if all matchers had as much to do. ``learned_s`` is time
     of the processor.
     """
+    found, seconds = zip(
+        *(held_out(incidence, method, matchers, plan, share, n) for n in range(plan.count(method))), strict=True
+    )
+    return {"folds": len(found), **figures(list(found), matchers), "learned_s": round(float(np.mean(seconds)), 2)}
+
+
+def held_out(
+    incidence: Incidence, method: str, matchers: int, plan: Plan, share: float | None, fold: int
+) -> tuple[Quality, float]:
+    """The quality on the posts of one fold, and the seconds that learning from the others took."""
     partitioner = METHODS[method]() if share is None else METHODS[method](share=share)
     numbers = folds(len(incidence.sets), plan.folds, plan.seed)
-    found, seconds = [], []
-    for fold in range(plan.count(method)):
-        rest = np.random.default_rng(plan.seed + fold).permutation(np.flatnonzero(numbers != fold))[: plan.learn]
-        sample, held = incidence.taken(np.sort(rest)), incidence.taken(np.flatnonzero(numbers == fold))
-        began = time.process_time()
-        mapping = partitioner.partition(sample, matchers)
-        seconds.append(time.process_time() - began)
-        found.append(measure(mapping, held))
-        plan.advance(1)
-    return {"folds": len(found), **figures(found, matchers), "learned_s": round(float(np.mean(seconds)), 2)}
+    rest = np.random.default_rng(plan.seed + fold).permutation(np.flatnonzero(numbers != fold))[: plan.learn]
+    sample, held = incidence.taken(np.sort(rest)), incidence.taken(np.flatnonzero(numbers == fold))
+    began = time.process_time()
+    mapping = partitioner.partition(sample, matchers)
+    seconds = time.process_time() - began
+    plan.advance(1)
+    return measure(mapping, held), seconds
 
 
 def figures(found: list[Quality], matchers: int) -> Row:
