@@ -79,8 +79,9 @@ class Settings:
     """How Lucene Monitor is run.
 
     It is given ``batch`` posts at a time. With ``passes`` above 1 a query becomes a candidate if the batch has so many
-    of its rarest terms, instead of one. After ``warmup_s`` of matching, the fastest of ``rounds`` passes over the posts
-    counts; on a busy machine the compiler of the JVM needs some ten seconds.
+    of its rarest terms, instead of one; with 0, Monitor is as it comes and knows nothing of frequencies. After
+    ``warmup_s`` of matching, the fastest of ``rounds`` passes over the posts counts; on a busy machine the compiler of
+    the JVM needs some ten seconds.
     """
 
     batch: int = 1

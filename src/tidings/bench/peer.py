@@ -1,10 +1,10 @@
 """How many times as fast as Lucene Monitor is the index, on the same subscriptions and posts, with the same matches?
 
 Some hundred posts are matched against all subscriptions by both, and a single difference fails the run. Then both are
-timed in turn, round after round: tidings as in :mod:`tidings.bench.matching`, Lucene on fewer posts, one at a time and
-in batches, each in a JVM of its own that has warmed up; how many matches it finds is compared each time. Lucene gets
-words that were analysed before, tidings reads the text in its time. Lucene names each subscription: ``with_fan_out`` is
-what tidings takes for that, all else finds queries.
+timed in turn, round after round: tidings as in :mod:`tidings.bench.matching`, Lucene on fewer posts, as it comes and
+as we tuned it, one at a time and in batches, each in a JVM of its own that has warmed up; how many matches it finds
+is compared each time. Lucene gets words that were analysed before, tidings reads the text in its time. Lucene names
+each subscription: ``with_fan_out`` is what tidings takes for that, all else finds queries.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CHECKED_POSTS = 300
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Lucene matches the first ``posts`` singly, and ``batch`` (or ``posts``, if more) in batches.
+    """Lucene matches the first ``posts`` singly, and ``batch`` (or ``posts``, if more) in batches; untuned, a quarter.
 
     It does so after ``warmup_s`` of matching in each JVM. Large batches are its fastest: it then runs a query once for
     many posts.
@@ -46,11 +46,10 @@ class Settings:
 class Run:
     """Posts that Lucene is given ``batch`` at a time."""
 
+    how: str
     batch: int
     posts: pa.Table
-
-    def settings(self, given: Settings) -> lucene.Settings:
-        return lucene.Settings(batch=self.batch, warmup_s=given.warmup_s, rounds=1, heap_mb=given.heap_mb)
+    is_tuned: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +61,12 @@ class Side:
     posts: Callable[[pa.Table], Iterable[Any]]
     passes: int = 1
 
-    def run(self, workload: Workload, posts: pa.Table, settings: lucene.Settings, *, pairs: bool = False) -> Outcome:
+    def run(self, workload: Workload, run: Run, given: Settings, *, pairs: bool = False) -> Outcome:
         asked = self.queries(workload.subscriptions["query"])
-        return self.match(asked, self.posts(posts), replace(settings, passes=self.passes), pairs=pairs)
+        settings = lucene.Settings(
+            run.batch, self.passes if run.is_tuned else 0, given.warmup_s, rounds=1, heap_mb=given.heap_mb
+        )
+        return self.match(asked, self.posts(run.posts), settings, pairs=pairs)
 
 
 _WORDS = Side(lucene.match_words, translation.word_queries, translation.word_posts, passes=2)
@@ -87,26 +89,27 @@ def measure(
     index, registered_s = prepared(workload)
     _check(side, workload, index, settings)
     runs = [
-        Run(1, workload.posts.slice(0, settings.posts)),
-        Run(settings.batch, workload.posts.slice(0, max(settings.posts, settings.batch))),
+        Run("untuned", 1, workload.posts.slice(0, -(-settings.posts // 4)), is_tuned=False),
+        Run("single", 1, workload.posts.slice(0, settings.posts)),
+        Run("batched", settings.batch, workload.posts.slice(0, max(settings.posts, settings.batch))),
     ]
     expected = [_deliveries(index, run.posts) for run in runs]
     ours: list[Round] = []
-    theirs: list[list[Outcome]] = [[], []]
+    theirs: list[list[Outcome]] = [[] for _ in runs]
     for _ in range(rounds):
         ours.append(one_round(index, workload, advance))
         for run, own, matches in zip(runs, theirs, expected, strict=True):
-            own.append(side.run(workload, run.posts, run.settings(settings)))
+            own.append(side.run(workload, run, settings))
             if own[-1].matches != matches:
                 raise _differ(workload, f"{matches:,} matches", f"{own[-1].matches:,}")
-    single, batched = theirs
-    return figures(workload, index, registered_s, ours) | {
-        "lucene": single[0].lucene,
+    told: dict[str, Any] = {
+        "lucene": theirs[0][0].lucene,
         "lucene_batch": settings.batch,
-        "lucene_registered_s": round(min(outcome.registration_s for outcome in single + batched), 2),
-        **_compared("single", ours, single),
-        **_compared("batched", ours, batched),
+        "lucene_registered_s": round(min(outcome.registration_s for own in theirs for outcome in own), 2),
     }
+    for run, own in zip(runs, theirs, strict=True):
+        told |= _compared(run.how, ours, own)
+    return figures(workload, index, registered_s, ours) | told
 
 
 def _compared(how: str, ours: list[Round], theirs: list[Outcome]) -> dict[str, float]:
@@ -127,8 +130,7 @@ def _compared(how: str, ours: list[Round], theirs: list[Outcome]) -> dict[str, f
 def _check(side: Side, workload: Workload, index: GuardIndex, settings: Settings) -> None:
     """Some posts against all subscriptions, match by match."""
     posts = workload.posts.slice(0, CHECKED_POSTS)
-    once = lucene.Settings(warmup_s=0, rounds=1, heap_mb=settings.heap_mb)
-    theirs = side.run(workload, posts, once, pairs=True).pairs
+    theirs = side.run(workload, Run("checked", 1, posts), replace(settings, warmup_s=0), pairs=True).pairs
     names = workload.subscriptions["id"].to_pylist()
     number_of = {name: number for number, name in enumerate(names)}
     found = index.match(posts)

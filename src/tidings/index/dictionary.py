@@ -78,6 +78,11 @@ class Dictionary:
     def __len__(self) -> int:
         return self._count
 
+    @property
+    def has_words(self) -> bool:
+        """Whether any word is asked for: if not, texts need not be read."""
+        return len(self._old_words) > 0 or len(self.new_words) > 0
+
     def find_word(self, word: str) -> int:
         """The id of a word, or -1."""
         known = self._words.get(word)

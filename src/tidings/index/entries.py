@@ -154,7 +154,8 @@ def joined(parts: Sequence[Loose]) -> Loose:
 def side_by_side(entries: Loose, predicates: Predicates) -> tuple[Entries, Entries]:
     """Two tables in order of guards: the second of entries that have a test, the first of all others.
 
-    Under a guard, those that compare the same slots are neighbours, and those that ask for nothing else come first.
+    Under a guard, those that compare the same slots are neighbours: first those that ask for nothing else, then those
+    with a first term, those whose query has other entries, and those with a stream.
     All entries of one query are in one table, which sees to it that the query matches a row once.
     """
     to_second = entries.tests != NO_TEST
@@ -162,7 +163,7 @@ def side_by_side(entries: Loose, predicates: Predicates) -> tuple[Entries, Entri
     mixed = np.unique(entries.queries[shared[~to_second[shared]]])
     to_second[shared] &= ~np.isin(entries.queries[shared], mixed)
     without, tested = (entries.taken(np.flatnonzero(mask)) for mask in (~to_second, to_second))
-    asks_more = np.where((tested.lengths > 0) | (tested.queries < 0), 2, tested.firsts != 0)
+    asks_more = np.where(tested.lengths > 0, 3, np.where(tested.queries < 0, 2, tested.firsts != 0))
     slots = predicates.slots.filled[tested.tests]
     order = np.lexsort((asks_more, slots[:, 1], slots[:, 0], tested.guards))
     tested, slots, asks_more = tested.taken(order), slots[order], asks_more[order]
@@ -171,7 +172,7 @@ def side_by_side(entries: Loose, predicates: Predicates) -> tuple[Entries, Entri
     without = without.taken(np.lexsort((without.firsts, without.guards)))
     tests = without.tests if np.any(without.tests != NO_TEST) else _NOTHING
     plain = _table(without, tests, _NO_BOXES, _NOTHING)
-    return plain, _table(tested, tested.tests, boxes.T, _run_lengths(alike) * np.where(asks_more == 2, -1, 1))
+    return plain, _table(tested, tested.tests, boxes.T, _run_lengths(alike) * np.where(asks_more >= 2, -1, 1))
 
 
 def _table(entries: Loose, tests: IdArray, boxes: Boxes, run_lengths: IntArray) -> Entries:

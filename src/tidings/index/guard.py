@@ -18,7 +18,6 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from tidings.index import kernels
 from tidings.index.bulk import file_plain
 from tidings.index.dictionary import Dictionary
 from tidings.index.entries import Entry, joined, loose
@@ -40,7 +39,7 @@ from tidings.tables.columns import ABSENT, column_keys, instant_key, is_instant,
 from tidings.tables.validity import good_rows
 from tidings.terms import ENGLISH, Analyser
 from tidings.terms.cells import cells
-from tidings.terms.vocabulary import IntArray
+from tidings.terms.vocabulary import IntArray, TermSets
 
 MAX_RECENT = 1 << 16
 MAX_WORDS = 4_000_000
@@ -447,7 +446,7 @@ class GuardIndex:
         instants = np.array([instant_key(publication.ts or self._clock())])
         for block in self._blocks_of_one(state, publication):
             if len(block.queries):
-                fanned = fanned_out(block, instants, state.moment, kernels.fan_out_briefly)
+                fanned = fanned_out(block, instants, state.moment, BRIEFLY)
                 found += fanned.part.matches(publication.id, fanned.numbers)
         return found
 
@@ -492,6 +491,19 @@ class GuardIndex:
             for _ in blocks(state, batch, scratch, counters):
                 pass
         return Counters(*counters.tolist())
+
+    def filed(self) -> IntArray:
+        """How many entries of segments are filed under each term, int64[terms]."""
+        state = self._state
+        counts = np.zeros(len(state.terms) + 1, dtype=np.int64)
+        for table in (table for segment in state.segments for table in segment.tables if len(table)):
+            own = np.diff(table.starts)
+            counts[: len(own)] += own
+        return counts
+
+    def terms(self, table: pa.Table) -> TermSets:
+        """The terms of each row of a canonical table without bad rows, -1 for one that nobody asks for."""
+        return self._scratch(self._state).reader.terms(table, *place_columns(table))
 
     def deliver(self, table: pa.Table, now: int | None = None) -> tuple[list[Deliveries], Counters]:
         """Who is to get which row of a canonical table without bad rows, part by part, and how much work it was.

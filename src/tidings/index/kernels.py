@@ -307,40 +307,6 @@ def match_side_by_side(first_row, terms, term_offsets, numbers, lon, lat, token_
     return rows
 
 
-@numba.njit(cache=True, nogil=True)
-def fan_out(first_row, row, row_ends, queries, starts, link, limit, died, now, since, until, instants, out_rows, out):
-    """One output row for each subscription, living and valid at its publication's instant, of each matched query.
-
-    ``queries`` and ``row_ends`` are those of :func:`match_chained` for the rows first_row … row. Side by side the
-    subscriptions of q are starts[q] … starts[q + 1], in a chain starts[q], then link[s], until -1, those before
-    ``limit``. One that died at ``now`` or earlier is dead; 0 is never. ``since`` and ``until`` are empty where nobody
-    set a limit. Returns how many were written, or -1 if there is no room for them.
-    """
-    chained = len(link) > 0
-    found = 0
-    k = 0
-    for r in range(first_row, row):
-        at = instants[r]
-        while k < row_ends[r]:
-            q = queries[k]
-            k += 1
-            s = starts[q]
-            end = -1 if chained else starts[q + 1]
-            while s != end:
-                this = s
-                s = link[s] if chained else s + 1
-                if this >= limit or (died[this] != 0 and died[this] <= now):
-                    continue
-                if len(since) and (since[this] > at or at >= until[this]):
-                    continue
-                if found == len(out):
-                    return -1
-                out_rows[found] = r
-                out[found] = this
-                found += 1
-    return found
-
-
 # For one publication: the same, but other threads wait meanwhile. A thread that lets go of the interpreter for some
 # microseconds gets it back only after its neighbour's whole turn, which is a hundred times as long.
 
@@ -353,8 +319,3 @@ def match_chained_briefly(*arguments):
 @numba.njit(cache=True)
 def match_side_by_side_briefly(*arguments):
     return match_side_by_side(*arguments)
-
-
-@numba.njit(cache=True)
-def fan_out_briefly(*arguments):
-    return fan_out(*arguments)

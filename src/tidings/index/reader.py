@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -40,8 +40,7 @@ Pairs = tuple[IntArray, IdArray]
 """Rows and the terms that they have, side by side."""
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(NamedTuple):
     """What the kernels need to know of some publications.
 
     ``terms``: of each row, each once, -1 for one that nobody asks for. ``numbers`` int64[rows, slots]: keys of the
@@ -101,7 +100,7 @@ class Reader:
         if terms.prefixes and text:
             forms = self._forms.analyse_one(text).tolist()
             found += {term for form in forms for term in terms.form_terms(self._forms.vocabulary[form])}
-        words = self._words.set_of_one(text) if text else _NO_IDS
+        words = self._words.set_of_one(text) if text and terms.has_words else _NO_IDS
         ids = np.concatenate([words, np.array(found, dtype=np.int32)]) if found else words
         tokens = self._words.sequences(pa.array([text], pa.large_string())) if with_tokens else _NO_TOKENS
         offsets = np.array([0, len(ids)])
@@ -217,6 +216,8 @@ class _WordTerms:
         self._term_of = Growing(np.int32, filler=-1)
 
     def sets(self, text: pa.ChunkedArray) -> TermSets:
+        if not self._terms.has_words:
+            return TermSets(np.zeros(len(text) + 1, dtype=np.int64), _NO_IDS)
         sets = self.fast.analyse(text)
         return TermSets(sets.offsets, self._current()[sets.ids])
 

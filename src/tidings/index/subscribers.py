@@ -55,7 +55,7 @@ NO_KEYS: IntArray = read_only(np.zeros(0, dtype=np.int64))
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Subscriptions as :func:`tidings.index.kernels.fan_out` takes them: side by side, or chained by ``link``."""
+    """Subscriptions as :mod:`tidings.index.fan_out.kernels` takes them: side by side, or chained by ``link``."""
 
     starts: IdArray
     link: IdArray

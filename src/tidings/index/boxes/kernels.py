@@ -17,13 +17,12 @@ from tidings.index.kernels import ALWAYS, holds, in_box
 from tidings.tables.columns import ABSENT
 
 _MANY = 1024
-_FEW = 4
 _PLACES = np.zeros(32, dtype=np.int64)
 _PLACES[[((0x077CB531 << _i) & 0xFFFFFFFF) >> 27 for _i in range(32)]] = np.arange(32)
 
 
 @numba.njit(cache=True, nogil=True)
-def _place_of(bit):
+def place_of(bit):
     """Which bit of a mask is set, where only one is."""
     return _PLACES[np.uint32(bit * np.uint32(0x077CB531)) >> np.uint32(27)]
 
@@ -55,13 +54,22 @@ def _set_masks(first, stop, terms, term_offsets, starts, masks, guards):
 
 
 @numba.njit(cache=True, nogil=True)
+def _entry_count(guards, starts):
+    """How many entries there are under the guards."""
+    count = 0
+    for guard in guards:
+        count += starts[guard + 1] - starts[guard]
+    return count
+
+
+@numba.njit(cache=True, nogil=True)
 def _upper_halves(first, mask, slot, numbers, halves):
     """The upper halves of a number of those rows of a mask that have it; returns the mask of those."""
     having = np.uint32(0)
     while mask:
         bit = mask & (~mask + np.uint32(1))
         mask ^= bit
-        i = _place_of(bit)
+        i = place_of(bit)
         number = numbers[first + i, slot]
         halves[i] = np.int32(number >> 32)
         if number != ABSENT:
@@ -75,7 +83,7 @@ def _least_and_most(mask, halves):
     while mask:
         bit = mask & (~mask + np.uint32(1))
         mask ^= bit
-        half = halves[_place_of(bit)]
+        half = halves[place_of(bit)]
         least, most = min(least, half), max(most, half)
     return least, most
 
@@ -90,41 +98,28 @@ def _compare(a0, a1, b0, b1, west, east, south, north, flags):
 
 
 @numba.njit(cache=True, nogil=True)
-def _flagged(flags, flag, values, out):
-    """Copy the values of one flag, without a branch that no processor could foresee; returns how many."""
-    count = 0
-    for i in range(len(flags)):
-        out[count] = values[i]
-        count += flags[i] == flag
-    return count
+def _parted(count, flags, sure, unsure):
+    """The places of flags 2, and of flags 1, without a branch that no processor could foresee; how many of each."""
+    n_sure = n_unsure = np.uint64(0)
+    for i in range(np.uint64(count)):
+        sure[n_sure] = unsure[n_unsure] = np.int32(i)
+        n_sure += np.uint64(flags[i] == 2)
+        n_unsure += np.uint64(flags[i] == 1)
+    return np.int64(n_sure), np.int64(n_unsure)
 
 
 @numba.njit(cache=True, nogil=True)
-def _common(flags, rows, firsts, masks, values, out):
-    """Copy the values that have flag 2 and whose first term all the rows have; their flags become 0. How many."""
-    count = 0
-    for i in range(len(flags)):
-        for_all = (flags[i] == 2) & (np.uint32(rows & ~masks[firsts[i]]) == 0)
-        out[count] = values[i]
-        count += for_all
-        flags[i] *= np.uint8(not for_all)
-    return count
-
-
-@numba.njit(cache=True, nogil=True)
-def _candidates(e, flags, most, rows, firsts, masks, held, held_rows, sure_rows):
-    """The entries e, e + 1, … with flags from 1 to ``most`` whose first term some of the rows have; returns how many.
-
-    With each go the rows that have it, and those of them that are surely inside the box.
-    """
-    count = 0
-    for i in range(len(flags)):
-        having = np.uint32(rows & masks[firsts[i]])
-        held[count] = e + i
-        held_rows[count] = having
-        sure_rows[count] = having if flags[i] == 2 else np.uint32(0)
-        count += (flags[i] != 0) & (flags[i] <= most) & (having != 0)
-    return count
+def _having(e, count, places, rows, firsts, masks, n, held, held_rows):
+    """Add those of the entries e + place whose first term some of the rows have, and which of the rows, to n; how many
+    there are then."""
+    n = np.uint64(n)
+    for k in range(np.uint64(count)):
+        at = np.uint64(e) + np.uint64(places[k])
+        having = np.uint32(rows & masks[np.uint64(firsts[at])])
+        held[n] = np.int32(at)
+        held_rows[n] = having
+        n += np.uint64(having != 0)
+    return np.int64(n)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -134,31 +129,19 @@ def _rows_at_edges(mask, p, first, slots, keys, numbers):
     while mask:
         bit = mask & (~mask + np.uint32(1))
         mask ^= bit
-        if in_box(p, first + _place_of(bit), slots, keys, numbers):
+        if in_box(p, first + place_of(bit), slots, keys, numbers):
             inside |= bit
     return inside
 
 
 @numba.njit(cache=True, nogil=True)
-def _mark_within(a0, a1, b0, b1, bit, west, east, south, north, rows):
-    """Give the bit to each box with west < a1, a0 < east, south < b1 and b0 < north."""
-    for k in range(len(rows)):
-        within = (west[k] < a1) & (a0 < east[k]) & (south[k] < b1) & (b0 < north[k])
-        rows[k] |= bit if within else np.uint32(0)
-
-
-@numba.njit(cache=True, nogil=True)
-def _mark_rows(mask, a, b, west, east, south, north, within, touching):
-    """Which rows of a mask are well within each of some boxes, and which at least touch it, by their upper halves."""
-    within[:] = 0
-    touching[:] = 0
-    while mask:
-        bit = np.uint32(mask & (~mask + np.uint32(1)))
-        mask ^= bit
-        i = _place_of(bit)
-        _mark_within(a[i], a[i], b[i], b[i], bit, west, east, south, north, within)
-        a0, a1, b0, b1 = np.int32(a[i] - 1), np.int32(a[i] + 1), np.int32(b[i] - 1), np.int32(b[i] + 1)
-        _mark_within(a0, a1, b0, b1, bit, west, east, south, north, touching)
+def _mark(a, b, bit, west, east, south, north, within, touching):
+    """Give the bit of a row to each box that the row is well within, and to each that it touches at least."""
+    for k in range(len(within)):
+        is_within = (west[k] < a) & (a < east[k]) & (south[k] < b) & (b < north[k])
+        touches = (west[k] <= a) & (a <= east[k]) & (south[k] <= b) & (b <= north[k])
+        within[k] |= bit if is_within else np.uint32(0)
+        touching[k] |= bit if touches else np.uint32(0)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -177,7 +160,7 @@ def _rows_of_stream(s, stop, first, mask, stream, masks, kinds, slots, keys, cir
                 bit = left & (~left + np.uint32(1))
                 left ^= bit
                 if holds(
-                    u >> 2, first + _place_of(bit), kinds, slots, keys, circles, sequence_words, sequence_offsets,
+                    u >> 2, first + place_of(bit), kinds, slots, keys, circles, sequence_words, sequence_offsets,
                     numbers, lon, lat, token_offsets, tokens,
                 ) == ((u & 2) != 0):  # fmt: skip
                     mask ^= bit
@@ -186,37 +169,40 @@ def _rows_of_stream(s, stop, first, mask, stream, masks, kinds, slots, keys, cir
 
 
 @numba.njit(cache=True, nogil=True)
-def _longer(array, count):
-    """The array, or a longer copy if it has no room for so many."""
-    if count <= len(array):
-        return array
-    longer = np.empty(max(count, 2 * len(array)), dtype=array.dtype)
-    longer[: len(array)] = array
-    return longer
+def _verify(n, held, held_rows, first, a, b, tests, boxes, slots, keys, numbers, some, within, touching):
+    """Leave with each of n entries ``held`` those of its rows that are in its box.
 
-
-@numba.njit(cache=True, nogil=True)
-def _verified(n, held, held_rows, sure_rows, first, a, b, tests, boxes, stream_offsets, stream, entry_queries, kinds,
-              slots, keys, circles, sequence_words, sequence_offsets, numbers, lon, lat, token_offsets, tokens, masks,
-              query_masks, some, within, touching):  # fmt: skip
-    """Leave with each of n held entries the rows that match it, and its query in its place; returns how many streams
-    were looked at. All compare the slots whose upper halves are ``a`` and ``b`` int32[32]."""
+    All compare the slots whose upper halves are ``a`` and ``b`` int32[32]; the last three are room.
+    """
+    rows = np.uint32(0)
+    for i in range(n):
+        rows |= held_rows[i]
+        within[i] = touching[i] = np.uint32(0)
     for side in range(4):
         for i in range(n):
             some[side, i] = boxes[side, held[i]]
-    rows = np.uint32(0)
+    while rows:
+        bit = np.uint32(rows & (~rows + np.uint32(1)))
+        rows ^= bit
+        i = place_of(bit)
+        _mark(a[i], b[i], bit, some[0], some[1], some[2], some[3], within[:n], touching[:n])
     for i in range(n):
-        rows |= held_rows[i] ^ sure_rows[i]
-    _mark_rows(rows, a, b, some[0, :n], some[1, :n], some[2, :n], some[3, :n], within[:n], touching[:n])
-    verified = 0
-    for i in range(n):
-        at = held[i]
-        mask = held_rows[i] & (within[i] | sure_rows[i])
-        edges = held_rows[i] & touching[i] & ~(within[i] | sure_rows[i])
+        edges = np.uint32(held_rows[i] & (touching[i] ^ within[i]))
+        held_rows[i] &= within[i]
         if edges:
-            mask |= _rows_at_edges(edges, tests[at], first, slots, keys, numbers)
+            held_rows[i] |= _rows_at_edges(edges, tests[held[i]], first, slots, keys, numbers)
+
+
+@numba.njit(cache=True, nogil=True)
+def _settled(begin, end, held, held_rows, first, stream_offsets, stream, entry_queries, kinds, slots, keys, circles,
+             sequence_words, sequence_offsets, numbers, lon, lat, token_offsets, tokens, masks, query_masks, found, out,
+             out_rows, counters):  # fmt: skip
+    """Add the queries of the entries held[begin:end], with those of their rows that fulfil the streams and do not have
+    the query already, to those found; returns how many there are then. Both may lie in the same arrays."""
+    for i in range(begin, end):
+        at, mask = held[i], held_rows[i]
         if mask and stream_offsets[at] < stream_offsets[at + 1]:
-            verified += _bits_in(mask)
+            counters[1] += _bits_in(mask)
             mask = _rows_of_stream(
                 stream_offsets[at], stream_offsets[at + 1], first, mask, stream, masks, kinds, slots, keys, circles,
                 sequence_words, sequence_offsets, numbers, lon, lat, token_offsets, tokens,
@@ -226,74 +212,88 @@ def _verified(n, held, held_rows, sure_rows, first, a, b, tests, boxes, stream_o
             q = -q - 1
             mask &= ~query_masks[q]
             query_masks[q] |= mask
-        held[i], held_rows[i] = q, mask
-    return verified
+        out[found], out_rows[found] = q, mask
+        found += mask != 0
+    return found
+
+
+@numba.njit(cache=True, nogil=True)
+def _once(found, end, entry_queries, query_masks, out, out_rows):
+    """:func:`_settled` in place for the entries out[found:end], without streams, of queries that have others."""
+    n = np.uint64(found)
+    for i in range(np.uint64(found), np.uint64(end)):
+        q = -entry_queries[np.uint64(out[i])] - 1
+        mask = np.uint32(out_rows[i] & ~query_masks[np.uint64(q)])
+        query_masks[np.uint64(q)] |= mask
+        out[n], out_rows[n] = q, mask
+        n += np.uint64(mask != 0)
+    return np.int64(n)
+
+
+@numba.njit(cache=True, nogil=True)
+def _finished(first, last, terms, term_offsets, masks, begin, end, queries, query_rows, query_masks):
+    """Let all masks be 0 that some rows and their queries from begin to end have set; how many matches these are."""
+    count = 0
+    masks[ALWAYS] = 0
+    for k in range(term_offsets[first], term_offsets[last]):
+        if terms[k] >= 0:
+            masks[terms[k]] = 0
+    for i in range(begin, end):
+        query_masks[queries[i]] = 0
+        count += _bits_in(query_rows[i])
+    return count
 
 
 @numba.njit(cache=True, nogil=True)
 def match_boxes(first_row, terms, term_offsets, numbers, lon, lat, token_offsets, tokens, starts, runs, firsts, tests,
                 boxes, stream_offsets, stream, entry_queries, kinds, slots, keys, circles, sequence_words,
-                sequence_offsets, masks, query_masks, out, row_ends, counters):  # fmt: skip
-    """As tidings.index.kernels.match_side_by_side does; best where rows that are alike are neighbours.
+                sequence_offsets, masks, query_masks, out, out_rows, group_ends, counters):  # fmt: skip
+    """Match rows, 32 at a time, against entries that have a test each; best where rows that are alike are neighbours.
 
-    32 rows at a time: a mask says which of them have a term, match an entry, or have a query already. A box is compared
-    with all the rows at once that have its guard: most have either all or none of them inside. ``boxes`` int32[4,
-    entries]. The entries from e to e + |runs[e]| compare the same slots. If runs[e] > 0 they ask for nothing else, but
-    for a first term if the first of them does, and their queries have no other entries. ``masks`` uint32[terms] and
-    ``query_masks`` uint32[queries] are scratch, all 0 before and after.
+    The arguments are those of tidings.index.kernels.match_side_by_side, but that matched queries go to ``out`` once for
+    32 rows, with a mask of the rows that match in ``out_rows`` uint32; those of the g-th 32 rows end at group_ends[g].
+    ``boxes`` int32[4, entries]. The entries from e to e + |runs[e]| compare the same slots; if runs[e] > 0 they have no
+    stream, and their queries no other entries. ``masks`` uint32[terms], which rows have a term, and ``query_masks``
+    uint32[queries], which have a query already, are scratch, all 0 before and after. A box is compared with all the
+    rows at once that have its guard: most have either all or none of them inside.
     """
     rows = len(term_offsets) - 1
     found = 0
     flags = np.empty(_MANY, dtype=np.uint8)
+    sure, unsure = np.empty(_MANY, dtype=np.int32), np.empty(_MANY, dtype=np.int32)
     held, held_rows = np.empty(2 * _MANY, dtype=np.int32), np.empty(2 * _MANY, dtype=np.uint32)
-    sure_rows, some = np.empty(2 * _MANY, dtype=np.uint32), np.empty((4, 2 * _MANY), dtype=np.int32)
     within, touching = np.empty(2 * _MANY, dtype=np.uint32), np.empty(2 * _MANY, dtype=np.uint32)
+    some = np.empty((4, 2 * _MANY), dtype=np.int32)
     a, b = np.zeros(32, dtype=np.int32), np.zeros(32, dtype=np.int32)
-    common = np.empty(_MANY, dtype=np.int32)
-    many, many_rows = np.empty(_MANY, dtype=np.int32), np.empty(_MANY, dtype=np.uint32)
-    few, few_rows = np.empty(_FEW * _MANY, dtype=np.int32), np.empty(_FEW * _MANY, dtype=np.uint8)
     for first in range(first_row, rows, 32):
         last = min(first + 32, rows)
         chunk = np.uint32((np.uint64(1) << np.uint64(last - first)) - np.uint64(1))
         guards = np.empty(term_offsets[last] - term_offsets[first], dtype=np.int32)
-        guard_count = _set_masks(first, last, terms, term_offsets, starts, masks, guards)
-        common_ends = np.empty(guard_count, dtype=np.int64)
-        candidates = verified = n_common = n_many = n_few = n = 0
-        slot_a = slot_b = -1
-        having = np.uint32(0)
-        for g in range(guard_count + 1):
+        guards = guards[: _set_masks(first, last, terms, term_offsets, starts, masks, guards)]
+        before, n, slot_a, slot_b, having = found, 0, -1, -1, np.uint32(0)
+        if _entry_count(guards, starts) > len(out) - found:
+            _finished(first, last, terms, term_offsets, masks, 0, 0, out, out_rows, query_masks)
+            return first
+        for g in range(len(guards) + 1):
             e = end = 0
             all_rows = its_rows = np.uint32(0)
             a0 = a1 = b0 = b1 = np.int32(0)
-            if g < guard_count:
-                e, end = starts[guards[g]], starts[guards[g] + 1]
-                all_rows = masks[guards[g]]
-                candidates += (end - e) * _bits_in(all_rows)
+            if g < len(guards):
+                e, end, all_rows = starts[guards[g]], starts[guards[g] + 1], masks[guards[g]]
+                counters[0] += (end - e) * _bits_in(all_rows)
             fresh = True
-            while e < end or (n > 0 and g == guard_count):
+            while e < end or (n > 0 and g == len(guards)):
                 others = e < end and (slots[tests[e], 0] != slot_a or slots[tests[e], 1] != slot_b)
-                if n > 0 and (others or n >= _MANY or g == guard_count):
-                    verified += _verified(
-                        n, held, held_rows, sure_rows, first, a, b, tests, boxes, stream_offsets, stream,
-                        entry_queries, kinds, slots, keys, circles, sequence_words, sequence_offsets, numbers, lon, lat,
-                        token_offsets, tokens, masks, query_masks, some, within, touching,
+                if n > 0 and (others or n >= _MANY or e == end):
+                    _verify(n, held, held_rows, first, a, b, tests, boxes, slots, keys, numbers, some, within, touching)
+                    found = _settled(
+                        0, n, held, held_rows, first, stream_offsets, stream, entry_queries, kinds, slots, keys,
+                        circles, sequence_words, sequence_offsets, numbers, lon, lat, token_offsets, tokens, masks,
+                        query_masks, found, out, out_rows, counters,
                     )  # fmt: skip
-                    many, many_rows = _longer(many, n_many + n), _longer(many_rows, n_many + n)
-                    few, few_rows = _longer(few, n_few + _FEW * n), _longer(few_rows, n_few + _FEW * n)
-                    for i in range(n):
-                        mask = held_rows[i]
-                        if _bits_in(mask) > _FEW:
-                            many[n_many], many_rows[n_many] = held[i], mask
-                            n_many += 1
-                        else:
-                            while mask:
-                                bit = mask & (~mask + np.uint32(1))
-                                mask ^= bit
-                                few[n_few], few_rows[n_few] = held[i], _place_of(bit)
-                                n_few += 1
                     n = 0
-                if e == end:
-                    break
+                    if e == end:
+                        break
                 if others:
                     slot_a, slot_b = slots[tests[e], 0], slots[tests[e], 1]
                     having = _upper_halves(first, chunk, slot_a, numbers, a)
@@ -304,85 +304,27 @@ def match_boxes(first_row, terms, term_offsets, numbers, lon, lat, token_offsets
                     a0, a1 = _least_and_most(its_rows, a)
                     b0, b1 = _least_and_most(its_rows, b)
                 count = min(_MANY, abs(runs[e]))
-                stop = e + count
                 if its_rows:
-                    _compare(
-                        a0, a1, b0, b1, boxes[0, e:stop], boxes[1, e:stop], boxes[2, e:stop], boxes[3, e:stop],
-                        flags[:count],
-                    )  # fmt: skip
-                    most = 2
-                    if runs[e] > 0 and its_rows == all_rows:
-                        common = _longer(common, n_common + count)
-                        if firsts[e] == ALWAYS:
-                            n_common += _flagged(flags[:count], np.uint8(2), entry_queries[e:stop], common[n_common:])
-                            most = 1
-                        else:
-                            n_common += _common(
-                                flags[:count], its_rows, firsts[e:stop], masks, entry_queries[e:stop], common[n_common:]
-                            )
-                    n += _candidates(
-                        e, flags[:count], most, its_rows, firsts[e:stop], masks, held[n:], held_rows[n:], sure_rows[n:]
-                    )
-                e = stop
-            if g < guard_count:
-                common_ends[g] = n_common
-        total = _written(
-            first, last, found, guards[:guard_count], common_ends, common, masks, many[:n_many], many_rows[:n_many],
-            few[:n_few], few_rows[:n_few], out, row_ends,
-        )  # fmt: skip
-        masks[ALWAYS] = 0
-        for k in range(term_offsets[first], term_offsets[last]):
-            if terms[k] >= 0:
-                masks[terms[k]] = 0
-        for i in range(n_many):
-            query_masks[many[i]] = 0
-        for i in range(n_few):
-            query_masks[few[i]] = 0
-        if total < 0:
-            return first
-        counters[0] += candidates
-        counters[1] += verified
-        counters[2] += total - found
-        found = total
+                    _compare(a0, a1, b0, b1, boxes[0, e:], boxes[1, e:], boxes[2, e:], boxes[3, e:], flags[:count])
+                    n_sure, n_unsure = _parted(count, flags, sure, unsure)
+                    n = _having(e, n_unsure, unsure, its_rows, firsts, masks, n, held, held_rows)
+                    upto = _having(e, n_sure, sure, its_rows, firsts, masks, found, out, out_rows)
+                    if runs[e] > 0:
+                        for i in range(found, upto):
+                            out[i] = entry_queries[out[i]]
+                        found = upto
+                    elif stream_offsets[e] == stream_offsets[e + count]:
+                        found = _once(found, upto, entry_queries, query_masks, out, out_rows)
+                    else:
+                        found = _settled(
+                            found, upto, out, out_rows, first, stream_offsets, stream, entry_queries, kinds, slots,
+                            keys, circles, sequence_words, sequence_offsets, numbers, lon, lat, token_offsets, tokens,
+                            masks, query_masks, found, out, out_rows, counters,
+                        )  # fmt: skip
+                e += count
+        counters[2] += _finished(first, last, terms, term_offsets, masks, before, found, out, out_rows, query_masks)
+        group_ends[(first - first_row) >> 5] = found
     return rows
-
-
-@numba.njit(cache=True, nogil=True)
-def _written(first, last, found, guards, common_ends, common, masks, many, many_rows, few, few_rows, out, row_ends):
-    """Write the queries of the rows one after another: those common to all rows of a guard, those of many rows and of
-    few; returns where they end, or -1 if there may be no room for them."""
-    few_ends = np.zeros(33, dtype=np.int64)
-    for row in few_rows:
-        few_ends[row + 1] += 1
-    for i in range(32):
-        few_ends[i + 1] += few_ends[i]
-    in_order = np.empty(len(few), dtype=np.int32)
-    for i in range(len(few)):
-        in_order[few_ends[few_rows[i]]] = few[i]
-        few_ends[few_rows[i]] += 1
-    for row in range(first, last):
-        i = row - first
-        bit = np.uint32(1) << np.uint32(i)
-        begin = 0
-        for g in range(len(guards)):
-            end = common_ends[g]
-            if end > begin and masks[guards[g]] & bit:
-                if found + end - begin > len(out):
-                    return -1
-                out[found : found + end - begin] = common[begin:end]
-                found += end - begin
-            begin = end
-        begin = few_ends[i - 1] if i else 0
-        if found + len(many) + few_ends[i] - begin > len(out):
-            return -1
-        for k in range(begin, few_ends[i]):
-            out[found] = in_order[k]
-            found += 1
-        for k in range(len(many)):
-            out[found] = many[k]
-            found += (many_rows[k] >> np.uint32(i)) & np.uint32(1)
-        row_ends[row] = found
-    return found
 
 
 @numba.njit(cache=True)

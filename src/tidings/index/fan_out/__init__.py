@@ -1,0 +1,1 @@
+"""Who asked for the queries that matched?"""
