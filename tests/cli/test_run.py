@@ -50,6 +50,19 @@ def test_the_board_shows_rates_lag_and_the_load_of_matchers(tmp_path: Path) -> N
     drawn = (tmp_path / "screen").read_text()
     assert "12,346" in drawn and "5,000" in drawn and "█" * 24 in drawn
     assert str(totals) == "2,000 posts in 2 batches, 84 matches, 6 rejected"
+    assert "level" not in drawn
+
+
+def test_what_is_shed_is_on_the_board(tmp_path: Path) -> None:
+    totals = Totals()
+    report = Report(0, 7, 1000, 3, 42, 80.0, (Load(0, 600, 5000, 30, 10.0, 4321, 8.4),), 5, 900, 100, 4321, 8.4)
+    with (tmp_path / "screen").open("w") as screen:
+        console = Console(file=screen, force_terminal=True, width=120, height=40)
+        with board(totals, console) as show:
+            show(Progress(report, 12_345.6, 9.0, "now"))
+    drawn = (tmp_path / "screen").read_text()
+    assert "level" in drawn and drawn.count("4,321") >= 3
+    assert str(totals).endswith("4,321 deliveries to matchers shed with about 8 matches")
 
 
 def test_nothing_is_drawn_where_nobody_looks(tmp_path: Path) -> None:

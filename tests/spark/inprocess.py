@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from tidings.model.publication import FIELDS
+from tidings.spark.cut import Cut
 from tidings.spark.notes import Notes
 from tidings.spark.releases import Release
 from tidings.spark.workers import MatchAll, MatchShare, Route
@@ -27,13 +28,15 @@ def read(table: pa.Table, release: Release) -> pa.Table:
     return table.select([name for name in table.column_names if name in (*FIELDS, *release.attributes)])
 
 
-def found(table: pa.Table, release: Release, now: int | None = None, batch_rows: int = 1000) -> Found:
+def found(
+    table: pa.Table, release: Release, now: int | None = None, batch_rows: int = 1000, cut: Cut | None = None
+) -> Found:
     batches = read(table, release).to_batches(max_chunksize=batch_rows)
     if release.layout == "replicated":
-        out = list(MatchAll(release, now)(iter(batches)))
+        out = list(MatchAll(release, now, cut)(iter(batches)))
     else:
         shuffled: defaultdict[int, list[pa.RecordBatch]] = defaultdict(list)
-        for batch in Route(release)(iter(batches)):
+        for batch in Route(release, cut=cut)(iter(batches)):
             for row in range(batch.num_rows):
                 one = batch.slice(row, 1)
                 shuffled[one.column("matcher")[0].as_py()].append(one)

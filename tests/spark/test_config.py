@@ -11,6 +11,7 @@ from tidings.spark.columns import Columns
 from tidings.spark.config import Config, Trigger
 from tidings.spark.delta import DeltaSink
 from tidings.spark.learning import Learn
+from tidings.spark.overload import Overload
 from tidings.spark.releases import Plan
 from tidings.spark.sinks import ConsoleSink, KafkaSink, ParquetSink
 
@@ -52,6 +53,9 @@ matchers = 4
 [learn]
 partitioner = "salb"
 every_s = 60
+[overload]
+policy = "random"
+delay_s = 3
 [columns]
 id = "tweet_id"
 [spark]
@@ -61,6 +65,8 @@ id = "tweet_id"
     assert config.trigger == Trigger(every_s=2)
     assert config.plan == Plan("partitioned", 4)
     assert config.learn == Learn("salb", every_s=60)
+    assert config.overload == Overload("random", delay_s=3)
+    assert read(tmp_path, LEAST).overload is None and read(tmp_path, LEAST + "\n[overload]\n").overload == Overload()
     assert config.columns == Columns(id="tweet_id")
     assert config.spark == {"spark.master": "local[1]"}
 
@@ -98,6 +104,12 @@ def test_each_sink_can_be_named(tmp_path: Path) -> None:
             'path = "matches"\n[index]\nlayout = "best"',
             "a layout is auto, replicated or partitioned",
         ),
+        (
+            'path = "matches"',
+            'path = "matches"\n[overload]\nlevel = 3',
+            r"\[overload\] has 'level', which is none of delay_s",
+        ),
+        ('path = "matches"', 'path = "matches"\n[overload]\npolicy = "best"', "no shedding policy 'best'"),
     ],
 )
 def test_what_is_wrong_is_told(old: str, new: str, complaint: str, tmp_path: Path) -> None:

@@ -20,6 +20,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
 from tidings.spark.generator import NAME, Options, StreamReader, register
+from tidings.spark.home import Home
+from tidings.spark.journal import Report
+from tidings.spark.notes import Notes
+from tidings.spark.overload import Governor, Overload, admitted
 
 
 class Clock:
@@ -71,6 +75,23 @@ def test_a_stream_is_as_far_as_its_rate_says_and_no_batch_is_larger() -> None:
     assert reader.latestOffset({"row": 35}, ReadAllAvailable()) == {"row": 185}
     clock.now += 1e6
     assert reader.latestOffset({"row": 990}, limit) == reader.latestOffset({"row": 1000}, limit) == {"row": 1000}
+
+
+def test_it_says_how_far_it_is_and_gives_no_more_than_is_admitted(tmp_path: Path) -> None:
+    clock = Clock()
+    reader = StreamReader(Options(rate=1000, rows_per_batch=800, admission=str(tmp_path)), clock)
+    limit = reader.getDefaultReadLimit()
+    assert reader.reportLatestOffset() is None
+    assert reader.latestOffset({"row": 0}, limit) == {"row": 0}
+    clock.now += 5
+    assert reader.reportLatestOffset() == {"row": 5000}
+    assert reader.latestOffset({"row": 0}, limit) == {"row": 800}  # nothing has been measured yet
+    governor = Governor(Home(tmp_path), Overload(delay_s=4.0))
+    for batch in range(20):  # 300 posts a second, where 10,000 were admitted at first
+        posts = admitted(tmp_path)
+        governor.learn(Report(batch, 1, posts, 0, 0, posts / 0.3), Notes((), ()), is_usual=True)
+    assert 200 <= admitted(tmp_path) < 600
+    assert reader.latestOffset({"row": 800}, limit) == {"row": 800 + admitted(tmp_path)}
 
 
 def test_rows_per_batch_goes_before_the_rate() -> None:

@@ -29,6 +29,8 @@ class Totals:
     posts: int = 0
     matches: int = 0
     rejected: int = 0
+    copies_shed: int = 0
+    lost: float = 0.0
     recent: deque[Progress] = field(default_factory=lambda: deque(maxlen=RECENT))
 
     def add(self, progress: Progress) -> None:
@@ -37,10 +39,14 @@ class Totals:
         self.posts += report.posts
         self.matches += report.matches
         self.rejected += report.rejected
+        self.copies_shed += report.copies_shed
+        self.lost += report.lost
         self.recent.append(progress)
 
     def __str__(self) -> str:
-        return f"{self.posts:,} posts in {self.batches:,} batches, {self.matches:,} matches, {self.rejected:,} rejected"
+        told = f"{self.posts:,} posts in {self.batches:,} batches, {self.matches:,} matches, {self.rejected:,} rejected"
+        shed = f", {self.copies_shed:,} deliveries to matchers shed with about {self.lost:,.0f} matches"
+        return told + (shed if self.copies_shed else "")
 
 
 @contextmanager
@@ -63,26 +69,31 @@ def board(totals: Totals, console: Console | None = None) -> Iterator[Callable[[
 def drawn(totals: Totals) -> Group:
     """The last batches, the load of the matchers in the last one, and all together."""
     batches = Table(box=None, header_style="dim", pad_edge=False)
-    for name in ("batch", "registry", "posts", "posts/s", "matches", "rejected", "ms", "lag"):
+    sheds = totals.copies_shed > 0 or any(progress.report.level for progress in totals.recent)
+    names = ("batch", "registry", "posts", "posts/s", "matches", "rejected", "ms", "lag")
+    for name in (*names, *(("level", "shed", "lost") if sheds else ())):
         batches.add_column(name, justify="right")
     for progress in totals.recent:
         report = progress.report
         lag = "" if progress.lag is None else f"{progress.lag:,.0f}"
+        shed = (report.level, report.copies_shed, round(report.lost)) if sheds else ()
         counts = (report.batch, report.version, report.posts, round(progress.rows_per_s), report.matches)
-        batches.add_row(*(f"{count:,}" for count in (*counts, report.rejected, round(report.ms))), lag)
-    return Group(batches, Text(), _loads(totals.recent[-1]), Text(), Text(str(totals)))
+        told = [f"{count:,}" for count in (*counts, report.rejected, round(report.ms))]
+        batches.add_row(*told, lag, *(f"{count:,}" for count in shed))
+    return Group(batches, Text(), _loads(totals.recent[-1], sheds), Text(), Text(str(totals)))
 
 
-def _loads(progress: Progress) -> Table:
+def _loads(progress: Progress, sheds: bool) -> Table:
     """The busiest matchers, each with a bar as long as its time."""
     loads = sorted(progress.report.loads, key=lambda load: -load.ms)[:MOST_MATCHERS]
     most = max((load.ms for load in loads), default=0) or 1
     table = Table(box=None, header_style="dim", pad_edge=False)
-    for name in ("matcher", "posts", "candidates", "matches", "ms"):
+    for name in ("matcher", "posts", "candidates", "matches", "ms", *(("shed", "lost") if sheds else ())):
         table.add_column(name, justify="right")
     table.add_column("")
     for load in loads:
-        counts = (load.matcher, load.posts, load.candidates, load.matches, round(load.ms))
+        shed = (load.copies_shed, round(load.lost)) if sheds else ()
+        counts = (load.matcher, load.posts, load.candidates, load.matches, round(load.ms), *shed)
         table.add_row(
             *(f"{count:,}" for count in counts), Text("█" * round(_BAR_CELLS * load.ms / most), style="green")
         )

@@ -56,6 +56,16 @@ def mark_versions(offsets, ids, starts, owners, keys, words):
 
 
 @numba.njit(cache=True, nogil=True)
+def find_versions(offsets, ids, starts, owners, keys, found):
+    """Fill ``found`` int32[ids] with the owner of each occurrence that :func:`mark_versions` marks, -1 for none."""
+    for i in range(len(offsets) - 1):
+        for k in range(offsets[i], offsets[i + 1]):
+            t, found[k] = ids[k], -1
+            if t >= 0 and starts[t + 1] > starts[t]:
+                found[k] = owners[starts[t] + part_of(keys[i], starts[t + 1] - starts[t])]
+
+
+@numba.njit(cache=True, nogil=True)
 def hash_texts(offsets, data, hashes):
     """Fill ``hashes`` uint64[texts]: FNV-1a of the bytes, then the last steps of MurmurHash3: FNV's low bits are weak.
 

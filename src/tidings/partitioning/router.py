@@ -21,21 +21,24 @@ from tidings.index.files import ArrayFile, open_arrays, write_arrays
 from tidings.index.guard import MAX_WORDS
 from tidings.index.reader import Reader
 from tidings.model import DataError
-from tidings.partitioning.mapping import MAX_MATCHERS, Owners, hash_names
+from tidings.partitioning import kernels
+from tidings.partitioning.mapping import MAX_MATCHERS, HashArray, Owners, hash_names
 from tidings.partitioning.sets import MatcherSets
 from tidings.tables.columns import place_columns
 from tidings.tables.validity import good_rows
 from tidings.terms import ENGLISH, Analyser
+from tidings.terms.vocabulary import IdArray, IntArray, TermSets
 
 FORMAT = 3
 _KIND = "router"
-_OFFSETS, _OWNERS = "owner_offsets", "owners"
+_OFFSETS, _OWNERS, _FILED = "owner_offsets", "owners", "filed"
 
 
 class Router:
     """Routes tables of publications. It remembers words between calls, and is not safe to share between threads.
 
-    ``owners``: the matchers of the ``terms``, all of which publications are sent for.
+    ``owners``: the matchers of the ``terms``, all of which publications are sent for. ``filed`` int64[terms]: how many
+    subscriptions were ever filed under each of them, 1 if that is not told.
 
     >>> terms = Dictionary()
     >>> terms.word("fire"), terms.word("smoke")
@@ -46,11 +49,19 @@ class Router:
     [[0, 0, 2], [0, 3, 3]]
     """
 
-    def __init__(self, terms: Dictionary, owners: Owners, matchers: int, analyser: Analyser = ENGLISH) -> None:
+    def __init__(
+        self,
+        terms: Dictionary,
+        owners: Owners,
+        matchers: int,
+        analyser: Analyser = ENGLISH,
+        filed: IntArray | None = None,
+    ) -> None:
         self.matchers = matchers
         self.analyser = analyser
         self._terms = terms
         self._owners = owners
+        self._filed = np.ones(len(owners), dtype=np.int64) if filed is None else filed
         self._has_split = bool((owners.counts() > 1).any())
         self._reader = Reader(terms, analyser)
 
@@ -63,12 +74,15 @@ class Router:
         """The terms that it sends for."""
         return self._terms
 
+    @property
+    def filed(self) -> IntArray:
+        """How many subscriptions were filed under each term, also those that are gone by now; int64[terms]."""
+        return self._filed
+
     def route(self, table: pa.Table) -> MatcherSets:
         """The matchers of each row; none for a row that no subscription can match, or that is no publication."""
-        if self._reader.remembered > MAX_WORDS:
-            self._reader = Reader(self._terms, self.analyser)
         good, rows = good_rows(table)
-        terms = self._reader.terms(good, *place_columns(good))
+        terms = self._read(good)
         if self._has_split:
             found = MatcherSets.reached(terms, hash_names(good["id"]), self._owners, self.matchers)
         else:
@@ -78,6 +92,21 @@ class Router:
         routes = MatcherSets.empty(table.num_rows, self.matchers)
         routes.words[rows] = found.words
         return routes
+
+    def occurrences(self, table: pa.Table) -> tuple[TermSets, IdArray, HashArray]:
+        """The terms of each row of a table without bad rows, the matcher of each occurrence, and the keys of the rows.
+
+        The matcher, int32, is -1 for what nobody asks for. All of a row's together are its :meth:`route`.
+        """
+        terms, keys = self._read(table), hash_names(table["id"])
+        found = np.empty(len(terms.ids), dtype=np.int32)
+        kernels.find_versions(terms.offsets, terms.ids, self._owners.offsets, self._owners.matchers, keys, found)
+        return terms, found, keys
+
+    def _read(self, table: pa.Table) -> TermSets:
+        if self._reader.remembered > MAX_WORDS:
+            self._reader = Reader(self._terms, self.analyser)
+        return self._reader.terms(table, *place_columns(table))
 
     def extend(self, newer: Router) -> None:
         """Send for the terms of another router as well. Cost: that of the terms of the other one."""
@@ -93,6 +122,9 @@ class Router:
         # in any case: every term of the dictionary has an owner
         self._owners = Owners.of_counts(counts, np.concatenate([self._owners.matchers, added.matchers]))
         self._has_split = self._has_split or newer._has_split
+        filed = np.concatenate([self._filed, newer._filed[fresh]])
+        filed[ids[is_old]] += newer._filed[is_old]
+        self._filed = filed
         if not (np.array_equal(mine.offsets, theirs.offsets) and np.array_equal(mine.matchers, theirs.matchers)):
             raise DataError("another mapping gives some terms to other matchers; partition all subscriptions anew")
 
@@ -105,6 +137,7 @@ class Router:
                 **self._terms.saved(np.arange(len(self._terms), dtype=np.int32)),
                 _OFFSETS: self._owners.offsets,
                 _OWNERS: self._owners.matchers,
+                _FILED: self._filed,
             },
             {
                 "kind": _KIND,
@@ -150,6 +183,9 @@ def _loaded(file: ArrayFile) -> Router:
         raise ValueError("a term has no owner")
     if np.any((owners.matchers < 0) | (owners.matchers >= matchers)):
         raise ValueError("a term has an owner that is not there")
+    filed = file.arrays.get(_FILED)
+    if filed is not None and (filed.dtype != np.int64 or filed.shape != (count,)):
+        raise ValueError("it is not told how much is filed under each term")
     terms = Dictionary()
     terms.load(file.arrays, count)
-    return Router(terms, owners, matchers, Analyser(language, frozenset(stop_words), stemming))
+    return Router(terms, owners, matchers, Analyser(language, frozenset(stop_words), stemming), filed)

@@ -2,7 +2,7 @@
 
 from tidings.placement.burdens import Burdens, burdens_of
 from tidings.placement.cost import Line, fitted
-from tidings.placement.homes import Homes, once
+from tidings.placement.homes import Homes, found_along, once
 from tidings.placement.lasp import Lasp
 from tidings.placement.placers import RAREST, Anycast, Placer, Rarest
 from tidings.placement.placing import Placement, Routing, Share, place
@@ -21,6 +21,7 @@ __all__ = [
     "Share",
     "burdens_of",
     "fitted",
+    "found_along",
     "once",
     "place",
 ]

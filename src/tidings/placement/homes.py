@@ -83,3 +83,26 @@ def once(
         several = np.flatnonzero(numbers >= 0)
         kept[several] = ~routes.taken(rows[several]).meet_below(homes.sets.taken(numbers[several]), matcher)
     return kept
+
+
+def found_along(
+    rows: IntArray, ids: pa.Array | pa.ChunkedArray, matcher: int, routes: MatcherSets, homes: Homes | None
+) -> npt.NDArray[np.bool_]:
+    """Which matches of a matcher would be found, there or elsewhere, if the rows went to ``routes``: bool[matches].
+
+    The arguments are those of :func:`once`; ``homes`` is None where all of its subscriptions live there alone.
+
+    >>> routes = MatcherSets(np.array([[0b010], [0b001]], dtype=np.uint64))
+    >>> homes = Homes.of(pa.array(["s", "t"]), MatcherSets(np.array([[0b110], [0b100]], dtype=np.uint64)))
+    >>> found_along(np.array([0, 0, 1]), pa.array(["s", "t", "s"]), 2, routes, homes)
+    array([ True, False, False])
+    """
+    here = np.zeros(len(routes), dtype=np.bool_)
+    here[routes.with_matcher(matcher)] = True
+    found = here[rows]
+    away = np.flatnonzero(~found)
+    if homes is not None and len(homes) and len(away):
+        numbers = homes.ids.find_many(ids.take(pa.array(away)))
+        several, numbers = away[numbers >= 0], numbers[numbers >= 0]
+        found[several] = (routes.words[rows[several]] & homes.sets.words[numbers]).any(axis=1)
+    return found

@@ -83,5 +83,7 @@ def place(
     if routing == "words":
         used[asked.words.ids] = True
     terms, numbers = asked.terms.part(used)
-    owners = choices.owners.taken(np.flatnonzero(numbers >= 0))
-    return Placement(table, homes, Router(terms, owners, mapping.matchers, analyser))
+    places = np.flatnonzero(numbers >= 0)
+    counts = np.bincount(filed.ids, minlength=len(asked.terms))[places]
+    router = Router(terms, choices.owners.taken(places), mapping.matchers, analyser, counts)
+    return Placement(table, homes, router)

@@ -96,11 +96,16 @@ class Controller:
     7.0
     """
 
-    def __init__(self, levels: Levels | None = None, level: int = 0) -> None:
-        """``level``: to begin with, such as the last one of a run before."""
+    def __init__(self, levels: Levels | None = None, level: int = 0, last: tuple[float, float] | None = None) -> None:
+        """``level``: to begin with, such as the last one of a run before; ``last``: as :attr:`last` was then."""
         self.levels = Levels() if levels is None else levels
         self.level = min(max(level, 0), self.levels.top)
-        self._last: tuple[float, float] | None = None
+        self._last = last
+
+    @property
+    def last(self) -> tuple[float, float] | None:
+        """When the last decision was, and how full the queue was then."""
+        return self._last
 
     @property
     def m(self) -> float:

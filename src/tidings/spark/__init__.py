@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tidings.spark.kafka import changes_from_kafka, posts_from_kafka
     from tidings.spark.learning import Learn
     from tidings.spark.matching import match
+    from tidings.spark.overload import Overload, admitted
     from tidings.spark.pipeline import Pipeline, Running
     from tidings.spark.progress import Progress
     from tidings.spark.releases import Plan, Release, Releases
@@ -32,6 +33,7 @@ __all__ = [
     "KafkaSink",
     "Learn",
     "MemorySink",
+    "Overload",
     "ParquetSink",
     "Pipeline",
     "Plan",
@@ -40,6 +42,7 @@ __all__ = [
     "Releases",
     "Running",
     "Sink",
+    "admitted",
     "changes_from_kafka",
     "count_terms",
     "match",
@@ -57,6 +60,7 @@ _HOMES = {
     "KafkaSink": "sinks",
     "Learn": "learning",
     "MemorySink": "sinks",
+    "Overload": "overload",
     "ParquetSink": "sinks",
     "Pipeline": "pipeline",
     "Plan": "releases",
@@ -65,6 +69,7 @@ _HOMES = {
     "Releases": "releases",
     "Running": "pipeline",
     "Sink": "sinks",
+    "admitted": "overload",
     "changes_from_kafka": "kafka",
     "count_terms": "counting",
     "match": "matching",

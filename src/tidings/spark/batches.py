@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -25,6 +26,7 @@ from tidings.spark.learner import Learner
 from tidings.spark.learning import Learn, Teacher
 from tidings.spark.matching import collected, matched, matches, noted, observed
 from tidings.spark.notes import Notes
+from tidings.spark.overload import Governor
 from tidings.spark.releases import Plan, Release, Releases
 from tidings.spark.seen import PER_BATCH, Seen
 from tidings.spark.sinks import Batch, FileSink, ParquetSink, Sink
@@ -37,7 +39,8 @@ KEPT_BATCHES = 100
 class Handler:
     """The function for ``foreachBatch``. All it remembers is in files: over Spark Connect a copy of it works elsewhere.
 
-    ``spread``: equal ids are brought together first, so that each counts once in a batch.
+    ``spread``: equal ids are brought together first, so that each counts once in a batch. Without a ``governor``
+    nothing is shed.
     """
 
     home: Home
@@ -49,21 +52,25 @@ class Handler:
     sample: pa.Table | None
     spread: bool
     learn: Learn
+    governor: Governor | None = None
     _releases: Releases | None = field(default=None, init=False)
     _learner: Learner | None = field(default=None, init=False)
 
     def __call__(self, publications: DataFrame, number: int) -> None:
-        began = time.perf_counter()
+        began, is_first = time.perf_counter(), self._releases is None
         releases = self._opened()
         pin = self.home.journal.pinned(number, lambda: self._proposed(number))
         release = releases.release(self.registry, pin.version, pin.mapping)
         if self.spread:
             publications = publications.repartition(publications[f"`{self.columns.id.replace('`', '``')}`"])
         batch = Batch(self.pipeline, number)
-        find = partial(matched, publications, release, self.columns, pin.at, self._kept(publications))
+        find = partial(matched, publications, release, self.columns, pin.at, self._kept(publications), cut=pin.cut)
         notes = self._write(find, batch)
         self._keep(notes, batch)
-        self.home.journal.close(_report(pin, notes, (time.perf_counter() - began) * 1e3))
+        report = reported(pin, notes, (time.perf_counter() - began) * 1e3)
+        self.home.journal.close(report)
+        if self.governor is not None:
+            self.governor.learn(report, notes, is_usual=not is_first)
         releases.forget_before(release.version, release.mapping)  # Spark runs no earlier batch again
         self.home.mappings.forget_before(release.mapping)
         self.home.journal.forget_before(number - KEPT_BATCHES)
@@ -89,7 +96,8 @@ class Handler:
 
     def _proposed(self, number: int) -> Pin:
         release = self._opened().release(self.registry, self.registry.version)
-        return Pin(number, release.version, release.layout, release.matchers, utc_now(), release.mapping)
+        cut = None if self.governor is None else self.governor.cut(number, release.layout)
+        return Pin(number, release.version, release.layout, release.matchers, utc_now(), release.mapping, cut)
 
     def _write(self, find: Callable[..., DataFrame], batch: Batch) -> Notes:
         """Give the matches to the sink, and return what came with them: in one pass over the publications."""
@@ -130,7 +138,12 @@ def _file(find: Callable[..., DataFrame], sink: FileSink, batch: Batch) -> Notes
     return notes
 
 
-def _report(pin: Pin, notes: Notes, ms: float) -> Report:
+def reported(pin: Pin, notes: Notes, ms: float) -> Report:
+    copies = Counter[int]()
+    for shed in notes.shed:
+        copies.update(dict(shed.copies))
+    sampled = sum(shed.spared for shed in notes.shed)
+    times = copies.total() / sampled if sampled else 0.0  # for each copy of a post that was spared, so many were shed
     loads: dict[int, Load] = {}
     for tally in notes.tallies:
         if tally.stage == "match":
@@ -141,6 +154,20 @@ def _report(pin: Pin, notes: Notes, ms: float) -> Report:
                 other.candidates + tally.candidates,
                 other.matches + tally.matches,
                 round(other.ms + tally.ms, 3),
+                copies[tally.matcher],
+                round(other.lost + times * tally.sampled, 3),
             )
-    by_matcher = tuple(loads[matcher] for matcher in sorted(loads))
-    return Report(pin.batch, pin.version, notes.posts, len(notes.rejected), notes.matches, round(ms, 1), by_matcher)
+    return Report(
+        pin.batch,
+        pin.version,
+        notes.posts,
+        len(notes.rejected),
+        notes.matches,
+        round(ms, 1),
+        tuple(loads[matcher] for matcher in sorted(loads)),
+        0 if pin.cut is None else pin.cut.level,
+        sum(shed.posts_cut for shed in notes.shed),
+        sum(shed.posts_dropped for shed in notes.shed),
+        copies.total(),
+        round(sum(load.lost for load in loads.values()), 3),
+    )

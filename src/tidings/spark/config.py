@@ -21,6 +21,9 @@
     [learn]                        # may be left out: when a mapping is learned where matchers share the index
     after_posts = 50_000           # every_s, imbalance, batches, partitioner, split, keep_posts
 
+    [overload]                     # may be left out: then posts wait, and nothing is lost
+    delay_s = 5.0                  # policy, first_limit, delta, top, spared
+
     [columns]                      # may be left out: id, text, ts, lat, lon, topic
     id = "tweet_id"
 
@@ -42,17 +45,21 @@ from tidings.model import DataError
 from tidings.spark.columns import Columns
 from tidings.spark.delta import DeltaSink
 from tidings.spark.learning import Learn
+from tidings.spark.overload import Overload, admitted
 from tidings.spark.pipeline import Pipeline
 from tidings.spark.releases import Plan
 from tidings.spark.sinks import ConsoleSink, KafkaSink, ParquetSink, Sink
 
 _T = TypeVar("_T")
+_CEILING = 2
+"""A bound that stays as long as a query runs is so many times what was measured before."""
 
 SETTINGS = {
     "spark.python.unix.domain.socket.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
+    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",  # the other one writes each file twice
 }
 """What a session of ours has unless somebody says otherwise."""
 
@@ -86,6 +93,7 @@ class Config:
     columns: Columns = field(default_factory=Columns)
     spark: dict[str, str] = field(default_factory=dict)
     learn: Learn = field(default_factory=Learn)
+    overload: Overload | None = None
 
     @classmethod
     def read(cls, file: Path) -> Config:
@@ -95,7 +103,18 @@ class Config:
         except (OSError, ValueError) as error:
             raise DataError(f"cannot read {str(file)!r}: {error}") from None
         reader = _Reader(file)
-        known = {"registry", "checkpoint", "source", "sink", "trigger", "index", "learn", "columns", "spark"}
+        known = {
+            "registry",
+            "checkpoint",
+            "source",
+            "sink",
+            "trigger",
+            "index",
+            "learn",
+            "overload",
+            "columns",
+            "spark",
+        }
         reader.check("the file", found, known, {"registry", "checkpoint", "source", "sink"})
         for name in known - {"registry", "checkpoint"}:
             if not isinstance(found.get(name, {}), dict):
@@ -111,6 +130,7 @@ class Config:
             reader.value("columns", Columns, found.get("columns", {})),
             {name: str(value) for name, value in found.get("spark", {}).items()},
             reader.value("learn", Learn, found.get("learn", {})),
+            reader.value("overload", Overload, found["overload"]) if "overload" in found else None,
         )
 
     def session(self) -> SparkSession:
@@ -132,6 +152,7 @@ class Config:
             columns=self.columns,
             plan=self.plan,
             learn=self.learn,
+            overload=self.overload or "block",
         )
 
     def _publications(self, spark: SparkSession) -> DataFrame:
@@ -144,6 +165,8 @@ class Config:
             case "kafka":
                 from tidings.spark.kafka import posts_from_kafka  # noqa: PLC0415
 
+                if self.overload is not None:  # a spike is to become many batches, not a giant one
+                    options.setdefault("records_per_batch", _CEILING * admitted(self.checkpoint))
                 return posts_from_kafka(spark, options.pop("servers"), options.pop("topic"), **options)
             case other:
                 schema = options.pop("schema", None)

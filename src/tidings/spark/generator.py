@@ -11,6 +11,7 @@ rate           1000     posts per second, by their instants and, in a stream, by
 rows           endless  how many there are; needed in a table, and by a stream that takes what there is and ends
 places         true     ``false`` leaves out the columns lat and lon
 rows_per_batch rate     at most so many in a micro-batch
+admission      none     the checkpoint of a pipeline that sheds; it may say that a micro-batch has fewer
 partitions     2        so many tasks make them
 =============  =======  ==========================================================================================
 """
@@ -31,6 +32,7 @@ from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTri
 from pyspark.sql.types import StructType
 
 from tidings.model import DataError
+from tidings.spark.overload import admitted
 from tidings.workloads import Posts
 from tidings.workloads.posts import BLOCK_ROWS
 
@@ -73,6 +75,7 @@ class Options:
     places: bool = True
     rows_per_batch: int | None = None
     partitions: int = 2
+    admission: str = ""
 
     def __post_init__(self) -> None:
         least = {"seed": 0, "rows": 0, "rows_per_batch": 1, "partitions": 1}
@@ -93,6 +96,7 @@ class Options:
             "places": lambda text: {"true": True, "false": False}[text.lower()],
             "rows_per_batch": int,
             "partitions": int,
+            "admission": str,
         }
         found = {}
         for name, text in given.items():
@@ -187,8 +191,14 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type
         row = start["row"]
         latest = self._latest(row)
         if isinstance(limit, ReadMaxRows):
-            latest = min(latest, row + limit.max_rows)
+            most = limit.max_rows
+            if self._options.admission:
+                most = min(most, admitted(self._options.admission, most))
+            latest = min(latest, row + most)
         return {"row": max(row, latest)}
+
+    def reportLatestOffset(self) -> dict[str, int] | None:  # noqa: N802
+        return None if self._begun is None else {"row": self._latest(self._begun[1])}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[InputPartition]:
         return self._options.pieces(start["row"], end["row"])

@@ -12,7 +12,7 @@ from tidings.spark.mappings import Mappings
 @dataclass(frozen=True, slots=True)
 class Home:
     """The folder of a pipeline: Spark's checkpoint, the journal, compiled releases, mappings that were learned, a
-    sample of posts to learn from, and bad rows."""
+    sample of posts to learn from, bad rows, how much waits at the source and how much is shed."""
 
     path: Path
 
@@ -39,3 +39,11 @@ class Home:
     @property
     def rejected(self) -> Path:
         return self.path / "rejected"
+
+    @property
+    def backlog(self) -> Path:
+        return self.path / "backlog.json"
+
+    @property
+    def overload(self) -> Path:
+        return self.path / "overload.json"

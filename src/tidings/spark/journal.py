@@ -18,6 +18,7 @@ from typing import Any
 from tidings.index.store import replace_json
 from tidings.model import DataError
 from tidings.model.values import read_instant
+from tidings.spark.cut import Cut
 
 _PIN, _REPORT = ".pin.json", ".report.json"
 
@@ -26,7 +27,8 @@ _PIN, _REPORT = ".pin.json", ".report.json"
 class Pin:
     """What a batch is run with: ``at`` is the instant of publications that have none.
 
-    ``mapping`` is a name (:mod:`tidings.spark.mappings`), empty where it is not told.
+    ``mapping`` is a name (:mod:`tidings.spark.mappings`), empty where it is not told. ``cut`` is what is left undone in
+    an overload; None: nothing.
     """
 
     batch: int
@@ -35,17 +37,23 @@ class Pin:
     matchers: int
     at: datetime
     mapping: str = ""
+    cut: Cut | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What one matcher did in a batch. In the replicated layout, a matcher is a partition of the publications."""
+    """What one matcher did in a batch. In the replicated layout, a matcher is a partition of the publications.
+
+    ``copies_shed``: posts that it was spared in an overload; ``lost``: the matches that are missing for it, estimated.
+    """
 
     matcher: int
     posts: int
     candidates: int
     matches: int
     ms: float
+    copies_shed: int = 0
+    lost: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +62,10 @@ class Report:
 
     ``ms`` is the time from its start until the sink had it all. A batch that was run again after a crash, and whose
     matches the sink had already, reports the same counts.
+
+    ``level`` is how much was shed in an overload, 0 for nothing: ``posts_cut`` posts went to fewer matchers than they
+    should, ``posts_dropped`` of them to none, ``copies_shed`` times a post was not sent to a matcher. ``lost`` is an
+    estimate of the matches that are missing for it.
     """
 
     batch: int
@@ -63,6 +75,11 @@ class Report:
     matches: int
     ms: float
     loads: tuple[Load, ...] = ()
+    level: int = 0
+    posts_cut: int = 0
+    posts_dropped: int = 0
+    copies_shed: int = 0
+    lost: float = 0.0
 
     def record(self) -> dict[str, Any]:
         """For JSON."""
@@ -107,7 +124,8 @@ class Journal:
     def pin(self, batch: int) -> Pin | None:
         found = _read(self._file(batch, _PIN))
         try:
-            return found and Pin(**found | {"at": read_instant(found["at"])})
+            cut = Cut(**found["cut"]) if found and found.get("cut") else None
+            return found and Pin(**found | {"at": read_instant(found["at"]), "cut": cut})
         except (KeyError, TypeError, ValueError) as error:
             raise _unreadable(self._file(batch, _PIN), error) from None
 

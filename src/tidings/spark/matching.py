@@ -18,6 +18,7 @@ from tidings.model import DataError
 from tidings.registry import Registry
 from tidings.registry.validation import check_subscriptions
 from tidings.spark.columns import Columns
+from tidings.spark.cut import Cut
 from tidings.spark.filed import Filed
 from tidings.spark.notes import REJECTED, Notes
 from tidings.spark.releases import MATCHERS, Layout, Plan, Release, Releases
@@ -72,6 +73,7 @@ def matched(
     now: datetime | None = None,
     kept: int = 0,
     folder: Path | None = None,
+    cut: Cut | None = None,
 ) -> DataFrame:
     """What a release finds in publications, without a second pass: rows of matches, and rows that only have a ``note``.
 
@@ -79,13 +81,14 @@ def matched(
     one, for a replay to see the same subscriptions as valid; else it is the worker's clock. In the partitioned layout
     up to ``kept`` publications of each task are in its notes, to learn from.
 
-    With a ``folder``, which all machines share, the matches go there as files, and the notes are the only rows.
+    With a ``folder``, which all machines share, the matches go there as files, and the notes are the only rows. What a
+    ``cut`` leaves out is not found.
     """
     posts = (columns or Columns()).selected(publications, release.attributes)
     key = None if now is None else instant_key(now)
-    work: MatchAll | MatchShare = MatchAll(release, key)
+    work: MatchAll | MatchShare = MatchAll(release, key, cut)
     if release.layout == "partitioned":
-        routed = posts.mapInArrow(Route(release, kept), ROUTED)
+        routed = posts.mapInArrow(Route(release, kept, cut), ROUTED)
         posts, work = routed.repartitionById(release.matchers, "matcher"), MatchShare(release, key)
     return posts.mapInArrow(work, MATCHED) if folder is None else posts.mapInArrow(Filed(work, folder), NOTED)
 

@@ -2,7 +2,8 @@
 
 Rows of matches have no note. Each task ends with the note of its work, a :class:`Tally`; each bad row is a note of its
 own, a :class:`tidings.model.Rejected`. Publications that are kept to learn from are one of their own for each task, and
-so is the name of the file in which a task has put its matches (:mod:`tidings.spark.filed`).
+so is the name of the file in which a task has put its matches (:mod:`tidings.spark.filed`), and what it left undone in
+an overload, a :class:`Shed`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import pyarrow as pa
 from tidings.model import Rejected
 from tidings.spark.seen import packed, unpacked
 
-TALLY, REJECTED, SEEN, FILE = "tally", "rejected", "seen", "file"
+TALLY, REJECTED, SEEN, FILE, SHED = "tally", "rejected", "seen", "file", "shed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,7 @@ class Tally:
 
     In the partitioned layout publications pass tasks of the stage ``route`` and then those of ``match``, once for each
     matcher that they are sent to; in the replicated one there is only ``match``, and a matcher is a partition.
+    ``sampled``: matches of publications that were spared from shedding, which would have been lost otherwise.
     """
 
     stage: Literal["route", "match"]
@@ -35,16 +37,34 @@ class Tally:
     candidates: int
     matches: int
     ms: float
+    sampled: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Shed:
+    """What one task left undone: publications that went to fewer matchers than they should, and to none of them.
+
+    ``copies``: (matcher, publications that were not sent there); ``spared``: how many were sent somewhere only because
+    they are spared; ``grades``: (grade, publications that have it), see :mod:`tidings.spark.cut`.
+    """
+
+    posts_cut: int
+    posts_dropped: int
+    copies: tuple[tuple[int, int], ...]
+    spared: int
+    grades: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """What a batch told: of its work, of its bad rows, the publications that are kept to learn from, and its files."""
+    """What a batch told: of its work, of its bad rows, the publications that are kept to learn from, its files, and
+    what it left undone."""
 
     tallies: tuple[Tally, ...]
     rejected: tuple[Rejected, ...]
     seen: tuple[pa.Table, ...] = ()
     files: tuple[str, ...] = ()
+    shed: tuple[Shed, ...] = ()
 
     @classmethod
     def read(cls, notes: Iterable[str]) -> Notes:
@@ -59,6 +79,7 @@ class Notes:
             tuple(Rejected(**row[REJECTED]) for row in rows if REJECTED in row),
             tuple(unpacked(row[SEEN]) for row in rows if SEEN in row),
             tuple(row[FILE] for row in rows if FILE in row),
+            tuple(Shed(**row[SHED]) for row in rows if SHED in row),
         )
 
     @property
@@ -72,10 +93,11 @@ class Notes:
         return sum(tally.matches for tally in self.tallies)
 
 
-def note(what: Tally | Rejected | pa.Table | str) -> str:
+def note(what: Tally | Shed | Rejected | pa.Table | str) -> str:
     """The text of a note; a string is the name of a file."""
     if isinstance(what, str):
         return json.dumps({FILE: what})
     if isinstance(what, pa.Table):
         return json.dumps({SEEN: packed(what)})
-    return json.dumps({TALLY if isinstance(what, Tally) else REJECTED: asdict(what)}, ensure_ascii=False)
+    kind = {Tally: TALLY, Shed: SHED, Rejected: REJECTED}[type(what)]
+    return json.dumps({kind: asdict(what)}, ensure_ascii=False)

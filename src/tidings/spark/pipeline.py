@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import IO
+from typing import IO, Literal
 from uuid import uuid4
 
 import pyarrow as pa
@@ -27,11 +27,13 @@ from pyspark.sql.streaming import StreamingQuery
 from tidings.index.store import replace_json
 from tidings.model import DataError
 from tidings.registry import Registry
+from tidings.spark.backlog import Watch
 from tidings.spark.batches import Handler
 from tidings.spark.columns import Columns
 from tidings.spark.home import Home
 from tidings.spark.journal import Journal
 from tidings.spark.learning import Learn
+from tidings.spark.overload import Governor, Overload
 from tidings.spark.progress import Progress, ProgressListener
 from tidings.spark.releases import Plan
 from tidings.spark.sinks import CallableSink, Sink, spark_path
@@ -61,6 +63,9 @@ class Pipeline:
     Where the index is divided between matchers, that begins with a hash of the terms. ``learn`` says when a better
     mapping is learned from posts that were seen. The next batch takes it, as it takes that of ``tidings learn``, and
     the hash over another number of matchers where ``plan`` has another; then all subscriptions are placed anew.
+
+    ``overload``: where more comes than can be matched, ``"block"`` lets posts wait and loses nothing; ``"shed"``, or an
+    :class:`tidings.spark.overload.Overload`, leaves some work undone, and reports it.
     """
 
     publications: DataFrame
@@ -72,6 +77,7 @@ class Pipeline:
     sample: pa.Table | None = None
     spread: bool = True
     learn: Learn = field(default_factory=Learn)
+    overload: Overload | Literal["block", "shed"] = "block"
 
     def start(
         self,
@@ -82,18 +88,24 @@ class Pipeline:
     ) -> Running:
         """Run in the background: a batch every so many seconds, 0 for as soon as there is something to do.
 
-        ``available_now`` takes what there is, in as many batches as the source says, and ends. ``progress`` is called
-        after each batch, in a thread of its own; that has its price, some 100 ms of a core a batch in PySpark itself.
+        ``available_now`` takes what there is, in as many batches as the source says, and ends; nothing is shed then.
+        ``progress`` is called after each batch, in a thread of its own; that has its price, some 100 ms of a core a
+        batch in PySpark itself.
         """
         if not self.publications.isStreaming:
             raise DataError("a pipeline takes a streaming DataFrame; for a table there is tidings.spark.match")
         if every_s < 0:
             raise DataError(f"every_s is 0 or more, got {every_s:g}")
+        overload = Overload.of(self.overload)
+        overload = None if available_now else overload
         path = Path(self.checkpoint).absolute()
         with ExitStack() as undone:
             lock = undone.enter_context(_owned(path))
             home, name = Home(path), _named(path / "pipeline.json")
             handler = self._handler(home, name)
+            if overload is not None:
+                handler.governor = Governor(home, overload, every_s)
+                home.backlog.unlink(missing_ok=True)  # it is of another run
             spark = self.publications.sparkSession
             listener = None if progress is None else ProgressListener(name, home.journal, progress)
             if listener is not None:
@@ -105,8 +117,11 @@ class Pipeline:
             writer = self.publications.writeStream.queryName(name).foreachBatch(handler).trigger(**trigger)
             with _files_by_rename(spark):
                 query = writer.option("checkpointLocation", spark_path(home.checkpoint)).start()
+            watch = None if overload is None else Watch(query, home.backlog)
+            if watch is not None:
+                watch.start()
             undone.pop_all()
-        return Running(query, home, spark, listener, lock)
+        return Running(query, home, spark, listener, lock, watch)
 
     def run(self, *, progress: Callable[[Progress], None] | None = None) -> None:
         """Match what there is, and return when it is done."""
@@ -130,6 +145,7 @@ class Running:
     _spark: SparkSession
     _listener: ProgressListener | None
     _lock: IO[str]
+    _watch: Watch | None = None
 
     @property
     def journal(self) -> Journal:
@@ -167,6 +183,8 @@ class Running:
 
     def _close(self) -> None:
         if not self._lock.closed:
+            if self._watch is not None:
+                self._watch.stop()
             if self._listener is not None:
                 self._listener.wait_for_the_end()
                 self._spark.streams.removeListener(self._listener)

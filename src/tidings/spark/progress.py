@@ -106,14 +106,24 @@ def distance(here: str | None, there: str | None) -> float | None:
     >>> distance('{"posts": {"0": 40}}', "null") is None
     True
     """
+    ends = amount(here), amount(there)
+    return None if ends[0] is None or ends[1] is None else max(0.0, ends[1] - ends[0])
+
+
+def amount(offset: str | None) -> float | None:
+    """All numbers of an offset of a source, as JSON, summed up; None if there is no offset.
+
+    >>> amount('{"posts": {"0": 40, "1": 7}}'), amount("null")
+    (47.0, None)
+    """
     try:
-        ends = [json.loads(offset) if offset else None for offset in (here, there)]
+        found = json.loads(offset) if offset else None
     except ValueError:
         return None
-    return None if None in ends else max(0.0, _total(ends[1]) - _total(ends[0]))
+    return None if found is None else _total(found)
 
 
 def _total(offset: Any) -> float:
     if isinstance(offset, dict):
-        return sum(map(_total, offset.values()))
+        return sum(map(_total, offset.values()), 0.0)
     return float(offset) if isinstance(offset, int | float) else 0.0

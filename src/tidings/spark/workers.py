@@ -22,7 +22,8 @@ from pyspark.sql.types import StringType, StructField, StructType
 from tidings.index import Counters
 from tidings.index.scanning import Deliveries
 from tidings.partitioning import MatcherSets, Router
-from tidings.placement import once
+from tidings.placement import found_along, once
+from tidings.spark.cut import Cut, Cutting, Undone, cut_posts, cut_routes
 from tidings.spark.notes import Tally, note
 from tidings.spark.opened import Opened, OpenShare
 from tidings.spark.releases import Release
@@ -48,7 +49,9 @@ MATCH = pa.schema(list(zip(_NAMES, (_TEXT, _TEXT, _TEXT, _TEXT, pa.int64(), INST
 NOTE = pa.schema([("note", _TEXT)])
 _MATCHED = pa.schema([*MATCH, *NOTE])
 _ROUTED = pa.schema([("matcher", pa.int32()), ("posts", pa.binary()), ("note", _TEXT)])
-_ROUTE = "\0route"
+_ROUTE, _KEPT = "\0route", "\0kept"
+"""Columns of the matchers of a post, and of those that it would be sent to if it were not spared."""
+
 _MOST_ROWS = 1 << 16
 
 _opened = Opened()
@@ -60,9 +63,9 @@ class _Work:
     def __init__(self, stage: Literal["route", "match"]) -> None:
         context = TaskContext.get()
         self._stage = stage
-        self._matcher = 0 if context is None else context.partitionId()
+        self.matcher = 0 if context is None else context.partitionId()
         self._seconds = 0.0
-        self.posts = self.rejected = self.matches = 0
+        self.posts = self.rejected = self.matches = self.sampled = 0
         self.counters = Counters()
 
     @contextmanager
@@ -73,27 +76,35 @@ class _Work:
 
     def note(self) -> str:
         counts = self.posts, self.rejected, self.counters.candidates, self.matches
-        return note(Tally(self._stage, self._matcher, *counts, round(1000 * self._seconds, 3)))
+        return note(Tally(self._stage, self.matcher, *counts, round(1000 * self._seconds, 3), self.sampled))
 
 
 @dataclass(frozen=True, slots=True)
 class MatchAll:
-    """Matches publications with a whole index. ``now``: the instant of those that have none; None is the clock's."""
+    """Matches publications with a whole index. ``now``: the instant of those that have none; None is the clock's.
+
+    Those that a ``cut`` leaves out are not matched.
+    """
 
     release: Release
     now: int | None = None
+    cut: Cut | None = None
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        work, sifter = _Work("match"), Sifter()
+        work, sifter, undone = _Work("match"), Sifter(), Undone()
         share = _opened.share(self.release, 0)
         for batch in batches:
             with work.timed():
                 good, rejected = sifter.sift(pa.Table.from_batches([batch]))
+                if self.cut is not None:
+                    cutting = cut_posts(good, share.index, self.cut)
+                    undone.add(cutting)
+                    good = _marked(good, cutting).take(pa.array(cutting.routes.with_matcher(0)))
             work.posts += batch.num_rows
             work.rejected += len(rejected)
             yield from _noted([note(row) for row in rejected])
             yield from _matches(good, share, self.now, work)
-        yield from _noted([work.note()])
+        yield from _noted([work.note(), *([note(undone.shed(work.matcher))] if self.cut else [])])
         _settle()
 
 
@@ -101,19 +112,20 @@ class MatchAll:
 class Route:
     """Sends publications to the matchers that may have a match for them: one row for each batch and matcher.
 
-    Up to ``kept`` of them are told in a note, to learn from.
+    Up to ``kept`` of them are told in a note, to learn from. With a ``cut`` they are sent to fewer matchers.
     """
 
     release: Release
     kept: int = 0
+    cut: Cut | None = None
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        work, sifter, sampler = _Work("route"), Sifter(), Sampler(self.kept)
+        work, sifter, sampler, undone = _Work("route"), Sifter(), Sampler(self.kept), Undone()
         router = _opened.router(self.release) if self.release.routers else None
         for batch in batches:
             with work.timed():
                 good, rejected = sifter.sift(pa.Table.from_batches([batch]))
-                packed = [] if router is None else _packed(good, router)
+                packed = [] if router is None else _packed(good, router, self.cut, undone)
                 sampler.add(good)
             work.posts += batch.num_rows
             work.rejected += len(rejected)
@@ -122,6 +134,8 @@ class Route:
         seen = sampler.table()
         if seen is not None:
             yield _sent(0, told=note(seen))
+        if self.cut is not None:
+            yield _sent(0, told=note(undone.shed()))
         yield _sent(0, told=work.note())
         _settle()
 
@@ -159,9 +173,19 @@ def _settle() -> None:
     gc.freeze()
 
 
-def _packed(posts: pa.Table, router: Router) -> list[tuple[int, pa.Buffer]]:
+def _marked(posts: pa.Table, cutting: Cutting) -> pa.Table:
+    """Posts with the matchers that they would be sent to if none were spared."""
+    return posts.append_column(_KEPT, cutting.kept.column())
+
+
+def _packed(posts: pa.Table, router: Router, cut: Cut | None, undone: Undone) -> list[tuple[int, pa.Buffer]]:
     """The rows for each matcher, with all their destinations, as one value."""
-    routes = router.route(posts)
+    if cut is None:
+        routes = router.route(posts)
+    else:
+        cutting = cut_routes(posts, router, cut)
+        undone.add(cutting)
+        routes, posts = cutting.routes, _marked(posts, cutting)
     posts = posts.append_column(_ROUTE, routes.column())
     packed = []
     for matcher in range(router.matchers):
@@ -190,18 +214,21 @@ def _matches(
                 with work.timed():
                     own = slice(first, first + _MOST_ROWS)
                     piece = Deliveries(part.part, part.rows[own], part.numbers[own])
-                    batch = _delivered(rows, piece, share, matcher)
+                    batch = _delivered(rows, piece, share, matcher, work)
                 work.matches += batch.num_rows
                 if batch.num_rows:
                     yield batch
 
 
-def _delivered(posts: pa.Table, found: Deliveries, share: OpenShare, matcher: int) -> pa.RecordBatch:
+def _delivered(posts: pa.Table, found: Deliveries, share: OpenShare, matcher: int, work: _Work) -> pa.RecordBatch:
     at, texts = found.rows, found.part.delivered(found.numbers)
     if share.homes is not None:
         routes = MatcherSets.from_column(posts[_ROUTE], share.release.matchers)
         kept = np.flatnonzero(once(at, texts[0], matcher, routes, share.homes))
         at, texts = at[kept], [text.take(pa.array(kept)) for text in texts]
+    if _KEPT in posts.column_names:
+        routes = MatcherSets.from_column(posts[_KEPT], share.release.matchers)
+        work.sampled += int(np.count_nonzero(~found_along(at, texts[0], matcher, routes, share.homes)))
     rows = pa.array(at)
     ids = _column(posts["id"]).cast(_TEXT).take(rows)
     has_instants = "ts" in posts.column_names and posts["ts"].type == INSTANT

@@ -1,0 +1,291 @@
+"""When does a pipeline shed, how much, and what is left of that when it is started again?"""
+
+from __future__ import annotations
+
+import random
+import time
+from dataclasses import asdict, replace
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812  # as everybody calls it
+
+from tests.spark import oracle
+from tidings.index.store import replace_json
+from tidings.model import DataError
+from tidings.registry import Registry
+from tidings.spark.backlog import Backlog
+from tidings.spark.generator import register
+from tidings.spark.home import Home
+from tidings.spark.journal import Pin, Report
+from tidings.spark.notes import Notes, Shed
+from tidings.spark.overload import Governor, Overload, State, admitted
+from tidings.spark.pace import Pace
+from tidings.spark.pipeline import Pipeline
+from tidings.spark.releases import Plan
+from tidings.spark.sinks import MemorySink, ParquetSink
+from tidings.spark.sources import posts_from_files
+
+NEVER = 1e12
+"""A decision at that time is the last one: the level stays as it is."""
+
+
+class Play:
+    """A governor, and a source that is read at 100 posts a second, with the clock in hand."""
+
+    def __init__(self, folder: Path, every_s: float = 0.0) -> None:
+        self.home, self.now_s, self.batch, self.posts = Home(folder), 1000.0, 0, 0
+        self.seen: list[tuple[float, float]] = []
+        self.governor = Governor(self.home, Overload(delay_s=2.0), every_s, clock=lambda: self.now_s)
+
+    def batches(self, count: int, rate: float, seconds: float = 1.0) -> list[int]:
+        """The levels of some batches, while posts come at a rate."""
+        levels = []
+        for _ in range(count):
+            latest = (self.seen[-1][1] if self.seen else 0.0) + rate * seconds
+            self.seen.append((self.now_s, latest))
+            cut = self.governor.cut(self.batch, "partitioned")
+            levels.append(0 if cut is None else cut.level)
+            posts = int(min(latest - self.posts, 100 * (1 + levels[-1]) * seconds))
+            self.now_s += seconds
+            self.posts += posts
+            report = Report(self.batch, 1, posts, 0, 0, 1e3 * seconds, level=levels[-1])
+            self.home.journal.pinned(self.batch, lambda: Pin(self.batch, 1, "partitioned", 4, oracle.sample()[1][0]))
+            self.home.journal.close(report)
+            self.governor.learn(report, Notes((), ()), is_usual=True)
+            replace_json(self.home.backlog, asdict(Backlog(self.batch, self.posts, tuple(self.seen))))
+            self.batch += 1
+        return levels
+
+
+def test_the_level_goes_up_when_posts_wait_and_down_again(tmp_path: Path) -> None:
+    play = Play(tmp_path)
+    assert play.batches(10, rate=80) == [0] * 10
+    levels = play.batches(60, rate=250)
+    assert levels[:2] == [0, 0] and max(levels) <= 4
+    settled = levels[30:]
+    assert max(settled) - min(settled) <= 2 and min(settled) >= 1
+    lag_s = (play.seen[-1][1] - play.posts) / 250
+    assert lag_s < 2 * 2.0
+    assert play.batches(30, rate=50)[-1] == 0
+
+
+def test_what_was_decided_outlives_the_process_and_nothing_to_do_ends_it(tmp_path: Path) -> None:
+    play = Play(tmp_path)
+    play.batches(40, rate=450)
+    level = State.read(play.home.overload).level
+    other = Governor(play.home, play.governor.overload, clock=lambda: play.now_s)
+    assert level > 1
+    cut = other.cut(play.batch, "partitioned")
+    assert cut is not None and abs(cut.level - level) <= 1
+    play.now_s += 600
+    play.seen.append((play.now_s, play.posts))
+    replace_json(play.home.backlog, asdict(Backlog(play.batch - 1, play.posts, tuple(play.seen))))
+    assert other.cut(play.batch, "partitioned") is None
+
+
+def test_the_time_between_two_batches_is_no_delay(tmp_path: Path) -> None:
+    assert Play(tmp_path, every_s=10).batches(10, rate=90, seconds=10.0) == [0] * 10
+
+
+def test_a_source_that_says_nothing_is_judged_by_how_long_batches_take(tmp_path: Path) -> None:
+    home, now = Home(tmp_path), [1000.0]
+    governor = Governor(home, Overload(delay_s=2.0), clock=lambda: now[0])
+    for seconds, level in ((1.0, 0), (5.0, 0), (5.0, 1)):
+        cut = governor.cut(0, "replicated")
+        assert (cut.level if cut else 0) == level
+        now[0] += seconds
+        governor.learn(Report(0, 1, 10, 0, 0, 1e3 * seconds), Notes((), ()), is_usual=True)
+
+
+def test_what_is_admitted_follows_the_speed_but_not_that_of_a_first_batch(tmp_path: Path) -> None:
+    governor = Governor(Home(tmp_path), Overload(delay_s=4.0))
+    assert admitted(tmp_path) == 10_000 and admitted(tmp_path, first=7) == 7
+    governor.learn(Report(0, 1, 10, 0, 0, 60_000.0), Notes((), ()), is_usual=False)
+    assert admitted(tmp_path) == 10_000
+    for batch in range(1, 40):
+        posts = admitted(tmp_path)
+        governor.learn(Report(batch, 1, posts, 0, 0, posts / 20.0), Notes((), ()), is_usual=True)
+        governor.learn(Report(batch, 1, 3, 0, 0, 900.0), Notes((), ()), is_usual=True)  # too few to tell
+    assert 15_000 < admitted(tmp_path) <= 30_000
+
+
+@given(st.floats(0.05, 5), st.floats(1e-5, 1e-2), st.sampled_from([100, 10_000, 1_000_000]), st.randoms())
+def test_what_is_admitted_neither_fades_away_nor_piles_up(
+    fixed_s: float, each_s: float, first: int, rng: random.Random
+) -> None:
+    pace, took = Pace(first), []
+    for _ in range(60):
+        seconds = (fixed_s + each_s * pace.admitted) * rng.uniform(0.7, 1.3)
+        took.append(seconds)
+        pace = pace.after(pace.admitted, seconds, batch_s=1.0)
+    best = max(1.0, fixed_s) / each_s
+    assert min(best / 20, 10_000) <= max(pace.admitted, 100) <= max(4 * best, 100)
+    assert max(took[40:]) <= 6 * (fixed_s + max(1.0, fixed_s, 100 * each_s))
+
+
+def test_a_damaged_file_of_what_was_decided_is_begun_anew(tmp_path: Path) -> None:
+    for text in ("", "{", "[]", '{"level": 3}', '{"grades": {}, "last": 5}'):
+        Home(tmp_path).overload.write_text(text)
+        assert Governor(Home(tmp_path), Overload()).cut(0, "replicated") is None
+        Home(tmp_path).backlog.write_text(text)
+        assert Backlog.read(Home(tmp_path).backlog) is None
+
+
+def test_where_posts_are_dropped_the_grades_of_the_last_batch_say_which(tmp_path: Path) -> None:
+    stay_at(4, tmp_path)
+    governor = Governor(Home(tmp_path), Overload(), clock=lambda: NEVER)
+    first = governor.cut(0, "replicated")
+    assert first is not None and first.floor is None
+    shed = Shed(5, 5, ((0, 5),), 0, ((2, 50), (9, 50)))
+    governor.learn(Report(0, 1, 100, 0, 0, 100.0, level=4), Notes((), (), shed=(shed, shed)), is_usual=True)
+    second = governor.cut(1, "replicated")
+    assert second is not None and second.chance == pytest.approx(2 * first.fraction - 1)
+    assert second == replace(first, floor=2, chance=second.chance)
+
+
+@given(st.lists(st.tuples(st.floats(0.1, 5), st.integers(0, 100)), min_size=2, max_size=20), st.data())
+def test_a_post_is_as_old_as_its_offset(steps: list[tuple[float, int]], data: st.DataObject) -> None:
+    """Between the last time at which it was not there, and the first at which it was."""
+    at, seen = 0.0, [(0.0, 0.0)]
+    for seconds, posts in steps:
+        at += seconds
+        seen.append((at, seen[-1][1] + posts))
+    begin = data.draw(st.integers(0, int(seen[-1][1])))
+    age_s = Backlog(0, 0, tuple(seen)).age_s(begin, now_s=at)
+    without = max((when for when, latest in seen if latest <= begin), default=0.0)
+    present = min((when for when, latest in seen if latest > begin), default=at)
+    assert at - present - 1e-6 <= age_s <= at - without + 1e-6
+
+
+@pytest.mark.parametrize("wrong", [{"policy": "none"}, {"delay_s": 0}, {"spared": 1.0}, {"top": 20}])
+def test_a_senseless_overload_is_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(DataError):
+        Overload(**wrong)  # type: ignore[arg-type]
+
+
+# ------------------------------------------------------------------------------------------------ on Spark
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Registry:
+    registry = Registry(tmp_path / "registry")
+    registry.add(oracle.subscriptions(random.Random(1), 150))
+    return registry
+
+
+@pytest.fixture
+def posts(tmp_path: Path, spark: SparkSession) -> DataFrame:
+    for number in range(3):
+        oracle.write_posts(tmp_path / "posts", number)
+    return posts_from_files(spark, tmp_path / "posts", files_per_batch=1)
+
+
+def stay_at(level: int, checkpoint: Path) -> None:
+    """Let the next batches of a pipeline have a level."""
+    checkpoint.mkdir(exist_ok=True)
+    replace_json(Home(checkpoint).overload, asdict(State(level=level, last=(NEVER, 0.0), ended_s=NEVER)))
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("plan", [Plan("replicated"), Plan("partitioned", 6)], ids=lambda plan: plan.layout)
+def test_level_0_is_the_pipeline_that_never_sheds_and_any_other_only_loses(
+    plan: Plan, tmp_path: Path, posts: DataFrame, registry: Registry
+) -> None:
+    found = {}
+    for level in (0, 8):
+        state, sink = tmp_path / f"level {level}", MemorySink()
+        stay_at(level, state)
+        overload = Overload(spared=0.3)
+        with Pipeline(posts, registry, sink, state, plan=plan, overload=overload).start() as running:
+            running.process_all()
+        rows = {batch: oracle.rows_of(table) for batch, table in sink.batches.items()}
+        expected = oracle.expected(state, registry)
+        reports = [report for batch in expected if (report := running.journal.report(batch))]
+        pins = [pin for batch in expected if (pin := running.journal.pin(batch))]
+        assert len(reports) == len(pins) == 3 and {report.level for report in reports} == {level}
+        found[level] = sum(map(len, rows.values()))
+        for report in reports:
+            lost = len(expected[report.batch]) - report.matches
+            assert report.matches == len(rows[report.batch]) == len(set(rows[report.batch]))
+            assert set(rows[report.batch]) <= set(expected[report.batch])
+            assert report.copies_shed == sum(load.copies_shed for load in report.loads)
+            assert report.posts == oracle.ROWS
+            if level:
+                assert 0 < report.posts_cut <= report.copies_shed and lost > 0 and report.lost > 0
+            else:
+                assert lost == report.posts_cut == report.copies_shed == report.lost == 0
+        assert all((pin.cut is None) == (level == 0) for pin in pins)
+    assert found[0] > found[8] > 0
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("plan", [Plan("replicated"), Plan("partitioned", 6)], ids=lambda plan: plan.layout)
+def test_a_replay_sheds_what_its_pin_says_whatever_was_decided_since(
+    plan: Plan, tmp_path: Path, posts: DataFrame, registry: Registry
+) -> None:
+    calls: list[tuple[int, list[oracle.Row]]] = []
+
+    def take(matches: DataFrame, batch: int) -> None:
+        calls.append((batch, oracle.rows_of(matches.toArrow())))
+        if len(calls) == 2:
+            raise OSError("the receiver is away")
+
+    state = tmp_path / "state"
+    stay_at(7, state)
+    pipeline = Pipeline(posts, registry, take, state, plan=plan, overload="shed")
+    with pytest.raises(DataError, match="the receiver is away"), pipeline.start() as running:
+        running.process_all()
+    stay_at(0, state)
+    oracle.change(registry, random.Random(5))
+    with replace(pipeline, overload="block").start() as running:
+        running.process_all()
+    assert [batch for batch, _ in calls] == [0, 1, 1, 2]
+    assert calls[1] == calls[2]
+    expected = oracle.expected(state, registry)
+    assert len(calls[2][1]) < len(expected[1]) and calls[3][1] == expected[2]
+    levels = [report.level for batch in range(3) if (report := running.journal.report(batch))]
+    assert levels == [7, 7, 0]
+
+
+@pytest.mark.spark
+def test_what_there_is_now_is_never_shed(tmp_path: Path, posts: DataFrame, registry: Registry) -> None:
+    sink = MemorySink()
+    stay_at(8, tmp_path / "state")
+    Pipeline(posts, registry, sink, tmp_path / "state", overload="shed").run()
+    rows = {batch: oracle.rows_of(table) for batch, table in sink.batches.items()}
+    assert rows == oracle.expected(tmp_path / "state", registry)
+    with pytest.raises(DataError, match="block"):
+        Pipeline(posts, registry, sink, tmp_path / "state", overload="drop").run()  # type: ignore[arg-type]
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_a_spike_is_shed_and_the_level_comes_back(tmp_path: Path, spark: SparkSession, registry: Registry) -> None:
+    """A spike of forty batches comes at once, beside a few posts a second that go on for ever."""
+    register(spark)
+    state = tmp_path / "state"
+
+    def stream(name: str, **options: object) -> DataFrame:
+        made = spark.readStream.format("tidings_posts").options(admission=str(state), partitions=1, **options).load()
+        return made.withColumn("id", F.concat(F.lit(name), "id"))
+
+    spike = stream("spike", rate=1e6, rows=80_000, rows_per_batch=2_000)
+    posts = spike.union(stream("usual", rate=20, seed=1, rows_per_batch=2_000))
+    sink = ParquetSink(tmp_path / "matches")
+    pipeline = Pipeline(
+        posts, registry, sink, state, plan=Plan("partitioned", 8), overload=Overload(delay_s=3.0, spared=0.05)
+    )
+    deadline = time.monotonic() + 240
+    levels: list[int] = []
+    with pipeline.start() as running:
+        while time.monotonic() < deadline and not (max(levels, default=0) > 1 and levels[-3:] == [0, 0, 0]):
+            time.sleep(0.5)
+            known = [running.journal.report(batch) for batch in running.journal.batches]
+            levels = [report.level for report in known if report is not None]
+    assert max(levels) > 1 and levels[-3:] == [0, 0, 0], levels
+    assert max(abs(a - b) for a, b in pairwise(levels)) == 1
