@@ -120,8 +120,9 @@ class Feed:
 
     It does so in a ``with`` block, which begins when the broker has the first post.
 
-    Ids are p0, p1 and so on. The ``ts`` of a post is the instant at which it is due, even if it is written later, so
-    that whatever keeps the feed waiting counts; ``late_s`` is the most that it was behind.
+    Ids are p0, p1 and so on; :meth:`change` changes the rate. The ``ts`` of a post is the instant at which it is due,
+    even if it is written later, so that whatever keeps the feed waiting counts; ``late_s`` is the most that it was
+    behind.
     """
 
     servers: str
@@ -130,6 +131,7 @@ class Feed:
     topic: str = field(init=False, default_factory=lambda: f"tidings-{uuid4().hex}")
     sent: int = field(init=False, default=0)
     late_s: float = field(init=False, default=0.0)
+    _paces: list[tuple[int, float, float]] = field(init=False, default_factory=list)
     _done: threading.Event = field(init=False, default_factory=threading.Event)
     _thread: threading.Thread = field(init=False)
     _process: subprocess.Popen[bytes] = field(init=False)
@@ -175,19 +177,31 @@ class Feed:
     def pid(self) -> int:
         return self._process.pid
 
+    def change(self, rate: float) -> None:
+        """Go on with so many posts a second."""
+        self.rate = rate
+
+    def due(self, number: int) -> float:
+        """When post ``number`` is due, in seconds since 1970: exact for those that were sent."""
+        first, at, rate = next(pace for pace in reversed(self._paces) if pace[0] <= number)
+        return at + (number - first) / rate
+
     def _run(self) -> None:
         assert self._process.stdin is not None
-        began = time.time()
+        self._paces.append((0, time.time(), self.rate))
         with suppress(BrokenPipeError), self._process.stdin as out:
             while not self._done.wait(TICK_S):
-                behind_s = time.time() - (began + self.sent / self.rate)
-                due = int(behind_s * self.rate) + 1
+                rate = self._paces[-1][2]
+                behind_s = time.time() - self.due(self.sent)
                 if behind_s > 0:
+                    posts = int(behind_s * rate) + 1
                     self.late_s = max(self.late_s, behind_s)
-                    out.write("".join(self._line(n, began) for n in range(self.sent, self.sent + due)).encode())
+                    out.write("".join(map(self._line, range(self.sent, self.sent + posts))).encode())
                     out.flush()
-                    self.sent += due
+                    self.sent += posts
+                if self.rate != rate:
+                    self._paces.append((self.sent, self.due(self.sent), self.rate))
 
-    def _line(self, number: int, began: float) -> str:
-        due = datetime.fromtimestamp(began + number / self.rate, UTC).isoformat(timespec="microseconds")
+    def _line(self, number: int) -> str:
+        due = datetime.fromtimestamp(self.due(number), UTC).isoformat(timespec="microseconds")
         return f'p{number}\t{{"id": "p{number}", "ts": "{due}"{self.bodies[number % len(self.bodies)]}\n'

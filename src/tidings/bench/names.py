@@ -48,6 +48,16 @@ class SparkPart(StrEnum):
     soak = "soak"
 
 
+class SheddingPart(StrEnum):
+    """What is left of the matches if posts go to fewer matchers, or some to none; and how the level follows a spike, on
+    a simulated clock and on Spark."""
+
+    accuracy = "accuracy"
+    posts = "posts"
+    spike = "spike"
+    live = "live"
+
+
 class Model(StrEnum):
     """Who subscribes, in the evaluation of [S3TM]: to the words of a post, or to a few of a topic."""
 
@@ -64,7 +74,7 @@ class Sent(StrEnum):
 
 class S3tmFigure(StrEnum):
     """The figures of [S3TM] 6: the data, throughput by matchers, subscriptions, weeks and posts learned from, where
-    subscriptions are placed; and ours on all posts: what is sent for, and split terms."""
+    subscriptions are placed; and ours on all posts: what is sent for, and split terms; and the same on Spark."""
 
     words = "words"
     matchers = "matchers"
@@ -73,3 +83,4 @@ class S3tmFigure(StrEnum):
     learning = "learning"
     placement = "placement"
     headline = "headline"
+    spark = "spark"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tidings.bench.names import Name, Part, Peer, S3tmFigure, SparkPart
+from tidings.bench.names import Name, Part, Peer, S3tmFigure, SheddingPart, SparkPart
 
 if TYPE_CHECKING:
     from tidings.bench.matching import Workload
@@ -273,7 +273,8 @@ def s3tm(  # noqa: PLR0913
     """The evaluation of the S3TM paper: partitioners of words, learned from some posts and measured with others.
 
     words: the data. matchers, subscriptions, weeks: spread, imbalance and throughput by them. learning: time.
-    placement: of subscriptions. headline: all posts but a fold, by words and by guards, terms split or not.
+    placement: of subscriptions. headline: all posts but a fold, by words and by guards, terms split or not. spark: what
+    mappings promise beside what Spark does.
     """
     from tidings.bench.s3tm import FIGURES, Asking, Corpus, Plan, draw  # noqa: PLC0415
     from tidings.cli.output import progress  # noqa: PLC0415
@@ -286,6 +287,55 @@ def s3tm(  # noqa: PLR0913
         if plot:
             draw(name, found, plot / f"s3tm-{name}.svg")
         _tell(f"s3tm {name}", data, found, seed, output_format, save / f"s3tm-{name}.json" if save else None)
+
+
+@app.command(epilog="Example: tidings bench shedding accuracy --data path/to/data --plot shedding-accuracy.svg")
+def shedding(  # noqa: PLR0913
+    part: Annotated[SheddingPart, typer.Argument(help="What is measured.")],
+    *,
+    subscriptions: Subscriptions = 100_000,
+    learn: Annotated[int, typer.Option(min=1, help="How many posts are learned from.")] = 60_000,
+    posts: Annotated[int, typer.Option(min=1, help="How many others are held out, to measure with.")] = 60_000,
+    peak: Annotated[
+        float | None, typer.Option(min=0.1, help="The spike, where capacity is 1; 1.6, or 2 live, without.")
+    ] = None,
+    spike_s: Annotated[float, typer.Option(min=1, help="How long the spike on Spark is.")] = 120.0,
+    servers: Annotated[str | None, typer.Option(help="A Kafka broker; one is started, without.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Also draw it: a .svg or .png file.")] = None,
+    data: Data = None,
+    seed: Seed = 1,
+    output_format: HowToPrint = Format.table,
+    save: Save = None,
+) -> None:
+    """Shedding: what it costs in matches, and how it follows a spike.
+
+    accuracy: a post goes to m matchers at most. posts: some posts go nowhere. spike: the level on a simulated clock.
+    live: on Spark, from Kafka, shedding and not; needs Java.
+    """
+    from tidings.bench import feed, shedding  # noqa: PLC0415
+    from tidings.bench.workloads import workload  # noqa: PLC0415
+    from tidings.cli.output import progress  # noqa: PLC0415
+
+    if part == SheddingPart.live:
+        from tidings.bench.shedding import live  # noqa: PLC0415
+
+        settings = live.Settings(peak=peak or live.Settings().peak, spike_s=spike_s)
+        asked = workload(Name.words, data, subscriptions, posts, seed)
+        with feed.stage(servers) as stage, progress("seconds", round(settings.seconds())) as advance:
+            figures = live.measure(asked, settings, stage, advance)
+    else:
+        with progress("matching", learn + posts) as advance:
+            setting = shedding.Setting.made(data, subscriptions, learn, posts, seed, advance)
+        with progress("shedding", None) as advance:
+            if part == SheddingPart.accuracy:
+                figures = shedding.by_limit(setting, shedding.Plan(), advance)
+            elif part == SheddingPart.posts:
+                figures = shedding.by_fraction(setting)
+            else:
+                figures = shedding.spikes(setting, shedding.Spike(peak) if peak else shedding.Spike())
+    if plot:
+        shedding.draw(part, figures, plot)
+    _tell(f"shedding {part}", data, figures, seed, output_format, save)
 
 
 def _tell(

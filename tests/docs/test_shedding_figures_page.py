@@ -1,0 +1,81 @@
+"""Are the numbers of the page those of the result files, and do they show what the page says?
+
+A comment before each table says what it is: ``<!-- shedding-FILE: ROWS by COLUMNS, VALUE where NAME=VALUE … -->``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from tests.docs.test_s3tm_page import ROOT, cells, one, rows_of
+
+PAGE = (ROOT / "docs" / "papers" / "s3tm-shedding.md").read_text(encoding="utf-8")
+_TABLE = re.compile(r"<!-- (shedding-\w+): (\w+) by (\w+), (\w+)(?: where ([^>]*?))? -->\n+((?:\|.*\n)+)")
+LAYOUTS = [(name, matchers) for name in ("SALB", "refined") for matchers in (16, 64)]
+
+
+@pytest.mark.parametrize("part", ["accuracy", "posts", "spike"])
+def test_a_result_file_is_of_real_posts(part: str) -> None:
+    record = json.loads((ROOT / "docs" / "results" / f"shedding-{part}.json").read_text(encoding="utf-8"))
+    assert record["dataset"] == "real files" and record["name"] == f"shedding {part}"
+
+
+@pytest.mark.parametrize("table", [match.groups() for match in _TABLE.finditer(PAGE)])
+def test_every_number_of_a_table_is_in_its_result_file(table: tuple[str, ...]) -> None:
+    name, down, across, value, where, text = table
+    rows, lines = rows_of(name), text.splitlines()
+    labels = dict(pair.split("=") for pair in (where or "").split())
+    heads = [re.sub(r"^\w = ", "", head) for head in cells(lines[0])[1:]]
+    for line in lines[2:]:
+        first, *numbers = cells(line)
+        for head, number in zip(heads, numbers, strict=True):
+            found = one(rows, **labels, **{down: first, across: head})[value]
+            digits = len(number.partition(".")[2])
+            assert number == ("" if found is None else f"{found:,.{digits}f}"), (name, first, head)
+
+
+def test_the_page_has_tables_of_accuracy_and_posts() -> None:
+    assert {match[1] for match in _TABLE.finditer(PAGE)} == {"shedding-accuracy", "shedding-posts"}
+
+
+@pytest.mark.parametrize(("partitioner", "matchers"), LAYOUTS)
+def test_at_the_same_load_subscription_is_ahead_of_consensus_and_that_of_random(
+    partitioner: str, matchers: int
+) -> None:
+    rows = [row for row in rows_of("shedding-accuracy") if row["partitioner"] == partitioner]
+    for m in {row["m"] for row in rows}:
+        own = [one(rows, matchers=matchers, m=m, policy=name) for name in ("matches", "subscription", "consensus")]
+        chance = one(rows, matchers=matchers, m=m, policy="random")
+        assert len({row["copies_shed"] for row in own}) == 1
+        assert chance["copies_shed"] == pytest.approx(own[0]["copies_shed"], abs=0.006)
+        best, subscription, consensus = (row["accuracy"] for row in own)
+        assert best >= subscription >= consensus >= chance["accuracy"]
+        assert m > 8 or best > subscription > consensus > chance["accuracy"]
+
+
+@pytest.mark.parametrize(("partitioner", "matchers"), LAYOUTS)
+def test_a_quarter_of_the_load_is_shed_at_nine_tenths_of_the_matches(partitioner: str, matchers: int) -> None:
+    rows = [row for row in rows_of("shedding-accuracy") if row["m"] == 1]
+    assert one(rows, partitioner=partitioner, matchers=matchers, policy="matches")["shed_at_90"] >= 0.25
+
+
+def test_at_the_levels_of_a_pipeline_the_estimates_are_within_a_fifth_of_the_truth() -> None:
+    rows = [row for row in rows_of("shedding-accuracy") if row["m"] <= 7]
+    assert all(0.8 <= row["by_spared"] <= 1.2 for row in rows)
+    assert all(0.8 <= row["by_rates"] <= 1.2 for row in rows if row["policy"] != "matches")
+
+
+def test_the_table_of_the_spike_is_that_of_its_result_file() -> None:
+    rows = rows_of("shedding-spike")
+    lines = [cells(line) for line in PAGE.splitlines() if re.match(r"\| \d+ s \|", line)]
+    for delay, first, rest, most, back in lines:
+        row = next(row for row in rows if row["delay_s"] == float(delay.removesuffix(" s")))
+        low, high = row["rest_low"], row["rest_high"]
+        assert rest == (f"{low} to {high}" if low < high else f"{low}") and high - low <= 1
+        told = [float(cell.removesuffix(" s")) for cell in (first, most, back)]
+        assert told == [row["first_step_s"], row["most_waiting_s"], row["back_to_0_s"]]
+        assert row["turns_at_rest"] <= 2  # one step up and one down
+    assert len(lines) == 3 and rows[-1]["level"] == 0
