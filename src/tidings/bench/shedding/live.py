@@ -53,10 +53,10 @@ class Settings:
     spike_s: float = 120.0
     before_s: float = 30.0
     after_s: float = 60.0
-    delay_s: float = 5.0
-    batch_posts: int = 2_000
+    delay_s: float = 10.0
+    batch_posts: int = 10_000
     trial_rate: float = 12_000.0
-    trial_s: float = 40.0
+    trial_s: float = 120.0
     sample_s: float = 1.0
 
     def phases(self) -> tuple[tuple[float, float], ...]:
