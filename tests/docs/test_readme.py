@@ -50,3 +50,14 @@ def test_the_figures_of_the_peer_are_in_its_result_file() -> None:
         round(figures["lucene_batched_posts_per_s"]),
     )
     assert int(said[4]) == int(figures["ratio_batched_with_fan_out"])
+
+
+def test_the_latency_is_in_its_result_file() -> None:
+    figures = json.loads((ROOT / "docs/results/spark-latency.json").read_text())["figures"]
+    text = " ".join((ROOT / "README.md").read_text().split())
+    said = re.search(r"(\d+) ms after their post was due \(median; 99 % within (\d+) ms\)", text)
+    assert said is not None
+    assert [int(number) for number in said.groups()] == [
+        round(figures["latency_median_ms"]),
+        round(figures["latency_p99_ms"]),
+    ]
