@@ -85,7 +85,7 @@ def test_on_the_grid_queries_and_posts_stay_where_lucene_keeps_them() -> None:
 
 def pretended(made: Workload, lost: int = 0) -> Iterator[Outcome]:
     """What Lucene would say of each run, but for matches that it loses in runs without pairs."""
-    for posts, pairs in ((300, True), *[(30, False), (50, False)] * 9):
+    for posts, pairs in ((300, True), *[(8, False), (30, False), (50, False)] * 9):
         oracle = BruteForce(ENGLISH)
         rows = made.subscriptions.to_pylist()
         oracle.add(Subscription(row["id"], parse(row["query"])) for row in rows)
@@ -99,19 +99,17 @@ def pretended(made: Workload, lost: int = 0) -> Iterator[Outcome]:
 def test_both_are_measured_in_turn_and_compared(monkeypatch: pytest.MonkeyPatch, no_build: None) -> None:
     made = workload(Name.words, None, subscriptions=40, posts=60, seed=2, made_up_rows=3_000)
     outcomes = pretended(made)
-    given: list[tuple[int, int]] = []
+    given: list[tuple[int, int, bool]] = []
 
-    def run(
-        self: peer.Side, _: Workload, posts: pa.Table, settings: lucene.Settings, *, pairs: bool = False
-    ) -> Outcome:
-        given.append((posts.num_rows, settings.batch))
+    def run(self: peer.Side, _: Workload, run: peer.Run, settings: peer.Settings, *, pairs: bool = False) -> Outcome:
+        given.append((run.posts.num_rows, run.batch, run.is_tuned))
         return next(outcomes)
 
     monkeypatch.setattr(peer.Side, "run", run)
     figures = peer.measure(Name.words, made, 2, TINY)
-    assert given == [(60, 1), *[(30, 1), (50, 50)] * 2]
+    assert given == [(60, 1, True), *[(8, 1, False), (30, 1, True), (50, 50, True)] * 2]
     assert figures["lucene"] == "9" and figures["lucene_single_posts"] == 30 and figures["lucene_batched_posts"] == 50
-    assert figures["ratio_single"] > 0 < figures["ratio_batched_with_fan_out"]
+    assert figures["ratio_single"] > 0 < figures["ratio_batched_with_fan_out"] and figures["ratio_untuned"] > 0
 
 
 def test_a_match_that_lucene_lacks_fails_the_run(monkeypatch: pytest.MonkeyPatch, no_build: None) -> None:
