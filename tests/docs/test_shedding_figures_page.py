@@ -79,3 +79,18 @@ def test_the_table_of_the_spike_is_that_of_its_result_file() -> None:
         assert told == [row["first_step_s"], row["most_waiting_s"], row["back_to_0_s"]]
         assert row["turns_at_rest"] <= 2  # one step up and one down
     assert len(lines) == 3 and rows[-1]["level"] == 0
+
+
+def test_what_is_told_of_the_spike_on_spark_is_in_its_result_file() -> None:
+    told = json.loads((ROOT / "docs" / "results" / "shedding-live.json").read_text(encoding="utf-8"))["figures"]
+    asked = told["shed_matches"] + told["shed_lost"]
+    for said in (
+        f"{told['posts_per_s']:,} posts a second",
+        f"| {told['shed_posts']:,} | {told['block_posts']:,} |",
+        f"| {told['shed_lost']:,} of {asked:,} | {told['block_lost']} |",
+        f"| {told['shed_told_by_true']:.3f} | |",
+        f"| {told['shed_most_lag_s']:.1f} s | {told['block_most_lag_s']:.1f} s |",
+        f"level 0 after {told['shed_back_to_0_s']:.0f} s | caught up {told['block_catching_up_s']} s after",
+    ):
+        assert said in PAGE, said
+    assert (told["shed_rest_low"], told["shed_rest_high"], told["shed_turns_at_rest"]) == (8, 8, 0)
