@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from tidings.bench import kafka_latency, resident, soak
-from tidings.bench.feed import Feed, Stage, bodies, stage
+from tidings.bench.feed import Feed, Stage, bodies
 from tidings.bench.matching import Workload
 from tidings.bench.names import Name
 from tidings.bench.workloads import workload
@@ -26,14 +24,6 @@ from tidings.spark.progress import Progress
 
 def made() -> Workload:
     return workload(Name.words, None, 200, posts=400, seed=2, made_up_rows=3_000)
-
-
-@pytest.fixture(scope="module")
-def kafka() -> Iterator[Stage]:
-    if shutil.which("mvn") is None and not os.environ.get("CI"):
-        pytest.skip("there is no mvn on PATH: a Kafka broker needs a JDK 17 and Maven")
-    with stage() as found:
-        yield found
 
 
 @pytest.mark.slow

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tidings.bench.feed import Broker, Feed, Stage, stage
+from tidings.bench.feed import Broker, Feed, Stage
 from tidings.bench.matching import Workload, silent
 from tidings.bench.names import Name, SheddingPart
 from tidings.bench.shedding import draw, live
@@ -26,14 +23,6 @@ from tidings.registry import Registry
 
 def made() -> Workload:
     return workload(Name.words, None, 3_000, posts=400, seed=2, made_up_rows=9_000)
-
-
-@pytest.fixture(scope="module")
-def kafka() -> Iterator[Stage]:
-    if shutil.which("mvn") is None and not os.environ.get("CI"):
-        pytest.skip("there is no mvn on PATH: a Kafka broker needs a JDK 17 and Maven")
-    with stage() as found:
-        yield found
 
 
 @pytest.mark.slow

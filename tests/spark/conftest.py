@@ -1,12 +1,17 @@
-"""One Spark session for all tests of this folder."""
+"""One Spark session for all tests of this folder, and a registry that some of them begin with."""
 
 from __future__ import annotations
 
 import os
+import random
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+
+from tests.spark import oracle
+from tidings.registry import Registry
 
 
 @pytest.fixture(scope="session")
@@ -30,3 +35,11 @@ def spark() -> Iterator[object]:
     )
     yield session
     session.stop()
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Registry:
+    """Some subscriptions of all kinds."""
+    registry = Registry(tmp_path / "registry")
+    registry.add(oracle.subscriptions(random.Random(1), 150))
+    return registry

@@ -172,13 +172,6 @@ def test_a_senseless_overload_is_refused(wrong: dict[str, object]) -> None:
 
 
 @pytest.fixture
-def registry(tmp_path: Path) -> Registry:
-    registry = Registry(tmp_path / "registry")
-    registry.add(oracle.subscriptions(random.Random(1), 150))
-    return registry
-
-
-@pytest.fixture
 def posts(tmp_path: Path, spark: SparkSession) -> DataFrame:
     for number in range(3):
         oracle.write_posts(tmp_path / "posts", number)

@@ -34,13 +34,6 @@ pytestmark = pytest.mark.spark
 
 
 @pytest.fixture
-def registry(tmp_path: Path) -> Registry:
-    registry = Registry(tmp_path / "registry")
-    registry.add(oracle.subscriptions(random.Random(1), 150))
-    return registry
-
-
-@pytest.fixture
 def posts(tmp_path: Path, spark: SparkSession) -> DataFrame:
     """A stream of files, one a batch."""
     oracle.write_posts(tmp_path / "posts", 0)

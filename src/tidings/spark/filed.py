@@ -1,6 +1,7 @@
 """How do matches become files without a way through Spark? Each task writes its own, and tells its name in a note.
 
-That saves the rows' way back to the JVM and, in small batches, the forty or so steps in which Spark commits its files.
+That saves the rows' way back to the JVM and, in small batches, Hadoop's way to commit files, which starts a program for
+each of them to set its permissions.
 Only files that are named by tasks that succeeded are taken, so a task that is run again or twice does no harm.
 """
 
