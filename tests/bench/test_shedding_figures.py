@@ -12,7 +12,7 @@ import pytest
 from tidings.bench.names import SheddingPart
 from tidings.bench.shedding import Plan, Setting, Spike, by_fraction, by_limit, draw, spikes
 from tidings.bench.shedding.accuracy import MATCHES
-from tidings.bench.shedding.setting import Found, Laid
+from tidings.bench.shedding.setting import Found
 from tidings.cli.main import main
 from tidings.index import BruteForce
 from tidings.language import parse
@@ -53,7 +53,7 @@ def test_what_is_not_kept_by_the_matchers_is_noticed(setting: Setting) -> None:
     laid.check([kept, laid.held.route()], 100)
     broken = replace(setting, found=Found(setting.found.rows[9:], setting.found.numbers[9:]))
     with pytest.raises(DataError, match="something else"):
-        Laid(broken, laid.placement, laid.held, laid.filed, laid.rates).check([kept], 100)
+        replace(laid, setting=broken).check([kept], 100)
 
 
 def test_every_policy_is_measured_at_every_limit_and_sheds_as_much(setting: Setting) -> None:

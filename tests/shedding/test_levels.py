@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidings.model import DataError
-from tidings.shedding import Admission, Controller, Levels, ideal_share
+from tidings.shedding import Controller, Levels, ideal_share
 
 
 def levels_of(fullness: list[float], controller: Controller | None = None) -> list[int]:
@@ -35,8 +35,8 @@ def test_entering_a_segment_is_a_reason_to_step_whatever_was_before() -> None:
 
 def test_levels_end_at_0_and_at_the_top() -> None:
     assert levels_of([0.0] * 3) == [0, 0, 0]
-    assert levels_of([2.0] * 12)[-5:] == [8] * 5
-    assert (Controller(level=99).level, Controller(level=-1).level) == (8, 0)
+    assert levels_of([2.0] * 15)[-5:] == [11] * 5
+    assert (Controller(level=99).level, Controller(level=-1).level) == (11, 0)
 
 
 def test_nothing_changes_within_a_period() -> None:
@@ -54,6 +54,23 @@ def test_limit_and_fraction_follow_the_level() -> None:
     assert [whole.fraction(level) for level in range(8)] == [1, 7 / 8, 6 / 8, 5 / 8, 4 / 8, 3 / 8, 2 / 8, 1 / 8]
 
 
+@pytest.mark.parametrize(
+    ("levels", "limits"),
+    [
+        (Levels(delta=1.0, top=9), [7, 6, 5, 4, 3, 2, 1, 0.5, 0.25]),
+        (Levels(first_limit=4.0, delta=2.0, top=4), [4, 2, 1, 0.5]),
+        (Levels(first_limit=1.0, top=3), [1, 0.5, 0.25]),
+        (Levels(first_limit=3.0, delta=0.2, top=14), [3 - 0.2 * step for step in range(11)] + [0.5, 0.25, 0.125]),
+    ],
+)
+def test_below_one_matcher_the_limit_halves_and_so_do_the_posts_that_are_looked_at(
+    levels: Levels, limits: list[float]
+) -> None:
+    assert [levels.limit(level) for level in range(1, levels.top + 1)] == pytest.approx(limits)
+    assert [levels.looked_at(level) for level in range(1, levels.top + 1)] == pytest.approx([min(m, 1) for m in limits])
+    assert levels.looked_at(0) == 1
+
+
 @given(st.lists(st.integers(1, 64), min_size=1, max_size=40), st.floats(0.001, 1))
 def test_one_step_never_leads_from_the_ideal_segment_to_overload_or_back(sizes: list[int], place: float) -> None:
     """Where the queue is as long as the load demands, as Eq. 8 assumes."""
@@ -61,7 +78,7 @@ def test_one_step_never_leads_from_the_ideal_segment_to_overload_or_back(sizes: 
     loads = levels.loads(np.array(sizes))
     ideal = ideal_share(loads)
     assert 0 < ideal < 1
-    for level in range(1, 9):
+    for level in range(1, 12):
         growth = loads[level - 1] / loads[level]
         assert place * ideal * growth < 1 and 1 / growth > ideal
 
@@ -76,69 +93,17 @@ def test_loads_are_the_copies_that_are_left(sizes: list[int]) -> None:
 def test_where_no_post_goes_anywhere_loads_are_those_of_posts_that_go_to_one_matcher() -> None:
     levels = Levels()
     for sizes in (np.zeros(0, dtype=np.int64), np.zeros(3, dtype=np.int64)):
-        assert levels.loads(sizes).tolist() == [levels.fraction(level) for level in range(9)]
+        assert levels.loads(sizes).tolist() == [levels.fraction(level) for level in range(12)]
     assert levels.loads(np.array([0, 9, 0])).tolist() == levels.loads(np.array([9])).tolist()
 
 
 def test_settings_that_cannot_work_are_told() -> None:
-    with pytest.raises(DataError, match="smaller delta, or fewer levels"):
-        Levels(delta=1.0)
+    for top, first_limit, delta in (0, 7.0, 1.0), (3, 0.5, 1.0), (3, 7.0, 0.0), (3, 7.0, math.nan):
+        with pytest.raises(DataError, match=f"{top} levels from {first_limit} down by {delta}"):
+            Levels(first_limit, delta, top)
     with pytest.raises(DataError, match=r"between 0 and 1, got 1\.0"):
         Levels(ideal=1.0)
     with pytest.raises(DataError, match="got -1"):
         Levels(period_s=-1)
     with pytest.raises(DataError, match="0 or more, got nan"):
         Controller().step(math.nan, 0.0)
-
-
-def learned(per_post_s: float, overhead_s: float, batches: int, batch_s: float = 1.0) -> Admission:
-    """After full batches of posts that cost so much."""
-    admission = Admission(np.array([10.0, 5.0]), batch_s)
-    for _ in range(batches):
-        posts = admission.posts(0)
-        admission.learn(posts, 0, overhead_s + posts * per_post_s)
-    return admission
-
-
-@given(st.floats(1e-6, 1e-3), st.floats(0, 0.5), st.sampled_from([1.0, 5.0]))
-def test_full_batches_come_to_last_as_long_as_they_should(per_post_s: float, overhead_s: float, batch_s: float) -> None:
-    admission = learned(per_post_s, overhead_s, 60, batch_s)
-    assert overhead_s + admission.posts(0) * per_post_s == pytest.approx(batch_s, rel=0.05)
-    assert admission.posts(1) == pytest.approx(2 * admission.posts(0), abs=2)
-
-
-def test_small_batches_do_not_make_a_system_seem_slow() -> None:
-    admission = learned(1e-5, 0.1, 60)
-    before = admission.posts(0)
-    for _ in range(50):
-        admission.learn(10, 0, 0.1)
-        admission.learn(0, 0, 0.1)
-    assert admission.posts(0) == before
-
-
-def test_what_is_admitted_follows_a_system_that_slows_down() -> None:
-    admission = learned(1e-5, 0.0, 20)
-    assert admission.posts(0) == pytest.approx(100_000, rel=0.01)
-    for _ in range(20):
-        admission.learn(admission.posts(0), 0, admission.posts(0) * 1e-4)
-    assert admission.posts(0) == pytest.approx(10_000, rel=0.01)
-
-
-def test_a_slow_beginning_is_soon_forgotten() -> None:
-    admission = Admission(np.ones(1))
-    admission.learn(1, 0, 5.0)
-    assert admission.posts(0) == 100
-    for _ in range(15):
-        admission.learn(admission.posts(0), 0, 0.1 + admission.posts(0) * 1e-5)
-    assert admission.posts(0) == pytest.approx(90_000, rel=0.1)
-
-
-def test_something_is_always_admitted() -> None:
-    assert learned(10.0, 100.0, 50).posts(0) == 100
-
-
-def test_admission_needs_times_and_loads() -> None:
-    with pytest.raises(DataError, match="batch_s is more than 0"):
-        Admission(np.ones(2), batch_s=0)
-    with pytest.raises(DataError, match="all more than 0"):
-        Admission(np.array([1.0, 0.0]))

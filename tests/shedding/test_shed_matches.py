@@ -8,7 +8,7 @@ from tidings.index.guard import GuardIndex
 from tidings.partitioning import HashMapping, MatcherSets, Router
 from tidings.partitioning.mapping import hash_names
 from tidings.placement import Homes, Placement, once, place
-from tidings.shedding import POLICIES, Levels, Routed, shedder
+from tidings.shedding import PER_POST, Levels, Routed, shedder
 from tidings.tables.columns import place_columns
 from tidings.terms import ENGLISH
 from tidings.workloads import Posts, tweet_based
@@ -61,7 +61,7 @@ def found(shares: list[tuple[GuardIndex, Homes]], kept: MatcherSets) -> list[tup
     return pairs
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", PER_POST)
 def test_what_is_found_is_right_and_once_and_all_that_the_kept_matchers_have(
     policy: str, placement: Placement, shares: list[tuple[GuardIndex, Homes]]
 ) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tidings.model import DataError
 from tidings.partitioning import MatcherSets
-from tidings.shedding import POLICIES, Consensus, Random, Routed, Shed, Subscription, shedder
+from tidings.shedding import PER_POST, Consensus, Random, Routed, Shed, Subscription, shedder
 from tidings.shedding.coins import FloatArray
 from tidings.terms.vocabulary import TermSets
 
@@ -56,7 +56,7 @@ def weights(policy: str, routed: Routed) -> list[dict[int, int]]:
     return found
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", PER_POST)
 @settings(max_examples=60)
 @given(routed=routes(), limit=LIMITS, seed=st.integers(0, 3))
 def test_what_is_kept_is_part_of_the_route_and_the_counts_add_up(
@@ -95,7 +95,7 @@ def test_a_post_keeps_so_many_matchers_and_none_that_weighs_less_than_one_it_los
             assert all(own[matcher] >= max(lost, default=0) for matcher in kept)
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", PER_POST)
 @settings(max_examples=60)
 @given(routed=routes(), limits=st.tuples(LIMITS, LIMITS))
 def test_a_lower_limit_keeps_a_part_of_what_a_higher_one_keeps(
@@ -105,7 +105,7 @@ def test_a_lower_limit_keeps_a_part_of_what_a_higher_one_keeps(
     assert np.array_equal(low & high, low)
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", PER_POST)
 @settings(max_examples=40)
 @given(routed=routes(), limit=LIMITS, data=st.data())
 def test_what_is_decided_of_a_post_does_not_depend_on_its_neighbours(
@@ -120,7 +120,7 @@ def test_what_is_decided_of_a_post_does_not_depend_on_its_neighbours(
         assert np.array_equal(shedder(policy, FILED).shed(alone, limit, RATES).kept.words[0], together[row])
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", PER_POST)
 @settings(max_examples=40)
 @given(routed=routes(), more=st.floats(0, 5))
 def test_a_limit_that_no_route_exceeds_changes_nothing(policy: str, routed: Routed, more: float) -> None:
@@ -166,7 +166,7 @@ def many(count: int, first_key: int = 0) -> Routed:
 
 
 @pytest.mark.parametrize("limit", [0.25, 1.5, 2.9])
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", PER_POST)
 def test_the_fraction_of_the_limit_is_a_probability(policy: str, limit: float) -> None:
     sizes = shedder(policy, np.ones(4)).shed(many(20_000), limit, np.ones(4)).kept.sizes()
     assert sizes.mean() == pytest.approx(limit, abs=0.04)
@@ -202,7 +202,7 @@ def test_what_cannot_be_used_is_told() -> None:
     with pytest.raises(DataError, match="choose one of subscription, consensus, random"):
         shedder("best", FILED)
     for limit in (-1.0, math.nan):
-        for policy in POLICIES:
+        for policy in PER_POST:
             with pytest.raises(DataError, match="at most so many matchers"):
                 by_hand(policy, limit)
     with pytest.raises(DataError, match="for 3 terms, and a post has term 3"):

@@ -12,7 +12,8 @@ topics             write what the topics hold to ``posts.parquet`` and ``matches
 =================  =================================================================================================
 
 With SERVERS, those of Kafka, posts are read from there, and the second pipeline writes there too. The environment
-variable ``DRIVER_JAVA`` has more options for its JVM.
+variable ``DRIVER_JAVA`` has more options for its JVM; with ``DRIVER_SHEDS`` the pipelines shed at the level that their
+checkpoints say.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from tidings.spark.delta import DeltaSink
 from tidings.spark.jars import add_connector
 from tidings.spark.journal import Journal
 from tidings.spark.kafka import POST, posts_from_kafka
+from tidings.spark.overload import Overload
 from tidings.spark.pipeline import Pipeline
 from tidings.spark.releases import Plan, Releases
 from tidings.spark.sinks import KafkaSink, ParquetSink
@@ -57,6 +59,7 @@ SCHEMA = f"{POST}, author string, lang string, likes bigint"
 QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """A driver lives for some batches of some hundred rows: what makes it fast makes it late."""
 
+SHEDS = bool(os.environ.get("DRIVER_SHEDS"))
 IMPATIENT = {
     "kafka.request.timeout.ms": "3000",
     "kafka.default.api.timeout.ms": "4000",
@@ -130,12 +133,13 @@ class Driver:
         return "done"
 
     def run(self) -> str:
-        running = [pipeline.start(available_now=not self.servers) for pipeline in self._pipelines()]
+        goes_on = bool(self.servers) or SHEDS
+        running = [pipeline.start(available_now=not goes_on) for pipeline in self._pipelines()]
         told = []
         for each in running:
             try:
                 with each:
-                    each.process_all() if self.servers else each.wait()
+                    each.process_all() if goes_on else each.wait()
             except DataError as error:
                 told.append(" ".join(str(error).split()))
         return f"failed: {'; '.join(told)}" if told else "done"
@@ -151,9 +155,10 @@ class Driver:
         else:
             posts = posts_from_files(self.session, self.folder / "the posts", files_per_batch=1)
             other = DeltaSink(self.disk / "in delta")
+        overload: Any = Overload("random", spared=0.1) if SHEDS else "block"
         return [
-            Pipeline(posts, registry, sink, self.disk / "first"),
-            Pipeline(posts, registry, other, self.disk / "second", plan=Plan("partitioned", 3)),
+            Pipeline(posts, registry, sink, self.disk / "first", overload=overload),
+            Pipeline(posts, registry, other, self.disk / "second", plan=Plan("partitioned", 3), overload=overload),
         ]
 
     def _at(self, how: str, topic: str) -> dict[str, str]:

@@ -19,7 +19,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -32,8 +32,10 @@ from deltalake import DeltaTable
 
 from tests.spark import oracle
 from tests.spark.driver import STEPS
+from tidings.index.store import replace_json
 from tidings.registry import Registry
 from tidings.spark.home import Home
+from tidings.spark.overload import State
 from tools.kafka import Broker
 
 ROOT = Path(__file__).parents[2]
@@ -79,9 +81,10 @@ class Trial:
     """
 
     def __init__(
-        self, folder: Path, seed: int, master: str = "local[2,4]", broker: Broker | None = None, java: str = ""
-    ) -> None:
-        self.folder, self.master, self.broker, self._java = folder, master, broker, java
+        self, folder: Path, seed: int, master: str = "local[2,4]", broker: Broker | None = None, java: str = "",
+        *, sheds: bool = False,
+    ) -> None:  # fmt: skip
+        self.folder, self.master, self.broker, self._java, self._sheds = folder, master, broker, java, sheds
         self.registry = Registry(folder / "registry")
         self._rng = random.Random(seed)
         self._files = 0
@@ -157,7 +160,11 @@ class Trial:
         parquet = ds.dataset(disk / "in parquet", partitioning="hive").to_table()
         assert first and oracle.rows_of(parquet) == sorted(row for rows in first.values() for row in rows)
         rows = sorted(row for rows in second.values() for row in rows)
-        if self.broker:
+        if self._sheds:
+            kept = oracle.rows_of(pa.table(DeltaTable(disk / "in delta").to_pyarrow_table()))
+            assert set(kept) <= set(rows) and len(kept) == len(set(kept))
+            second = {batch: sorted(set(kept) & set(rows)) for batch, rows in second.items()}
+        elif self.broker:
             values = pq.read_table(self.folder / "matches.parquet")["value"].unique()  # what is there again is the same
             found = [json.loads(value) for value in values.to_pylist()]
             columns = {name: [row[name] for row in found] for name in oracle.COLUMNS}
@@ -266,7 +273,7 @@ class Trial:
                 self._process.__exit__(None, None, None)
             pipe = subprocess.PIPE
             with self._log.open("w") as log:
-                env = os.environ | {"DRIVER_JAVA": self._java}
+                env = os.environ | {"DRIVER_JAVA": self._java, "DRIVER_SHEDS": "1" if self._sheds else ""}
                 self._process = subprocess.Popen(
                     command, cwd=ROOT, env=env, stdin=pipe, stdout=pipe, stderr=log, text=True, bufsize=1
                 )
@@ -277,6 +284,16 @@ class Trial:
         """A line; none from the dead."""
         assert self._process is not None and self._process.stdout is not None
         return self._process.stdout.readline().strip()
+
+
+NEVER = 1e12
+"""A decision at that time is the last one: the level stays as it is."""
+
+
+def stay_at(level: int, checkpoint: Path) -> None:
+    """Let the next batches of a pipeline have a level."""
+    checkpoint.mkdir(exist_ok=True)
+    replace_json(Home(checkpoint).overload, asdict(State(level=level, last=(NEVER, 0.0), ended_s=NEVER)))
 
 
 def archived(folder: Path) -> str:

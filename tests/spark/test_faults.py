@@ -18,7 +18,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.spark.driver import Driver
-from tests.spark.faults import POINTS, Fault, Trial, archived, faults
+from tests.spark.faults import POINTS, Fault, Trial, archived, faults, stay_at
 from tools.kafka import Broker
 
 pytestmark = [
@@ -26,6 +26,7 @@ pytestmark = [
     pytest.mark.skipif(not Path("/proc").exists(), reason="finds processes by /proc"),
 ]
 OF_FILES, OF_KAFKA, OF_CLUSTER = range(4), range(4, 6), range(6, 7)
+OF_SHEDDING = range(7, 9)
 IN_A_JOB = ["before match", "before files"]
 WITH_KAFKA = [point for point in POINTS if "commit" not in point]
 
@@ -91,6 +92,23 @@ def test_a_driver_that_is_killed_loses_and_doubles_nothing(tmp_path: Path, spark
         assert trial.suffer(Fault("driver", "after commit")) == ""
         assert Driver(tmp_path, spark).run() == "done"
         trial.check()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("seed", OF_SHEDDING, ids="shedding-{}".format)
+def test_a_killed_driver_sheds_again_what_it_shed_and_nothing_else(tmp_path: Path, java: str, seed: int) -> None:
+    """Whatever level is decided after the kill: what was pinned with a batch stays."""
+    rng = random.Random(seed)
+    with Trial(tmp_path, seed, java=java, sheds=True) as trial:
+        for fault in faults("driver", rng.sample(POINTS, k=5), rng):
+            for name in ("first", "second"):
+                stay_at(rng.randint(1, 11), tmp_path / "disk" / name)
+            assert trial.suffer(fault) == ""
+            for name in ("first", "second"):
+                stay_at(rng.randint(0, 11), tmp_path / "disk" / name)
+            trial.run()
+            print(f"shedding {seed}: {fault}", flush=True)
 
 
 @pytest.mark.slow

@@ -1,16 +1,17 @@
 """What is dropped when there is too much to do, and how much of it?"""
 
-from tidings.shedding.admission import Admission
 from tidings.shedding.controller import Controller, Levels, ideal_share
 from tidings.shedding.posts import keep_posts
 from tidings.shedding.rates import Rates
-from tidings.shedding.shedder import POLICIES, Consensus, Random, Routed, Shed, Shedder, Subscription, shedder
+from tidings.shedding.shedder import PER_POST, POLICIES, Consensus, Random, Routed, Shed, Shedder, Subscription, shedder
+from tidings.shedding.threshold import Floor, Threshold, graded
 
 __all__ = [
+    "PER_POST",
     "POLICIES",
-    "Admission",
     "Consensus",
     "Controller",
+    "Floor",
     "Levels",
     "Random",
     "Rates",
@@ -18,6 +19,8 @@ __all__ = [
     "Shed",
     "Shedder",
     "Subscription",
+    "Threshold",
+    "graded",
     "ideal_share",
     "keep_posts",
     "shedder",

@@ -8,6 +8,9 @@ factor L(l-1)/L(l) when the level is lowered, b^i times that has to stay below b
 same condition keeps a step up from leading from overload to ideal, as the paper says of its own. Departs from the
 paper: it prints b^s in the denominator, which would let the ideal segment reach up to overload. While no factor
 exceeds 1.9, :func:`ideal_share` fulfils the printed inequality too.
+
+Departs from the paper: it ends with m = 1, where each post is still read, analysed and sent somewhere. Below that m
+halves from level to level, and it is the part of the posts that are looked at at all.
 """
 
 from __future__ import annotations
@@ -24,30 +27,32 @@ from tidings.terms.vocabulary import IntArray
 _BELOW = 0.9
 """The inequality is strict: how much of what it allows the ideal segment takes."""
 
+_ROUNDING = 1e-9
+
 
 @dataclass(frozen=True, slots=True)
 class Levels:
     """What each level means, and when to go to another.
 
-    The paper gives k = 7, a period of one second and eight levels. It leaves Δ open; 6/7 makes m = 1 of the last
-    level, the least with which every post still goes somewhere.
+    The paper gives k = 7, a period of one second and eight levels. It leaves Δ open; 6/7 makes m = 1 of the eighth
+    level, the least with which every post still goes somewhere. With those beyond it, it does not.
 
     >>> levels = Levels()
-    >>> [round(levels.limit(level), 2) for level in range(9)]
-    [inf, 7.0, 6.14, 5.29, 4.43, 3.57, 2.71, 1.86, 1.0]
+    >>> [round(levels.limit(level), 2) for level in range(12)]
+    [inf, 7.0, 6.14, 5.29, 4.43, 3.57, 2.71, 1.86, 1.0, 0.5, 0.25, 0.12]
     """
 
     first_limit: float = 7.0
     delta: float = 6 / 7
-    top: int = 8
-    ideal: float = 0.48
+    top: int = 11
+    ideal: float = 0.45
     period_s: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.top < 1 or self.delta <= 0 or self.limit(self.top) <= 0:
+        if self.top < 1 or not self.delta > 0 or not self.first_limit >= 1:
             raise DataError(
-                f"{self.top} levels from {self.first_limit} down by {self.delta} do not end above 0;"
-                " choose a smaller delta, or fewer levels"
+                f"there is a level at least, from 1 matcher or more down by more than 0, got {self.top} levels from"
+                f" {self.first_limit} down by {self.delta}; give such numbers"
             )
         if not 0 < self.ideal < 1:
             raise DataError(f"ideal is a share of the posts that may wait, between 0 and 1, got {self.ideal}")
@@ -56,10 +61,17 @@ class Levels:
 
     def limit(self, level: int) -> float:
         """To how many matchers a post is sent at most; the fraction is a probability."""
-        return self.first_limit - (level - 1) * self.delta if level else math.inf
+        if not level:
+            return math.inf
+        even = min(level - 1, int((self.first_limit - 1) / self.delta + _ROUNDING))
+        return (self.first_limit - even * self.delta) * 0.5 ** (level - 1 - even)
+
+    def looked_at(self, level: int) -> float:
+        """What part of the posts is looked at at all."""
+        return min(1.0, self.limit(level))
 
     def fraction(self, level: int) -> float:
-        """What part of the posts is kept where there is only one matcher: as if each had first_limit + delta."""
+        """What part of the work is done where it is not counted by post: as if each had first_limit + delta copies."""
         return self.limit(level) / (self.first_limit + self.delta) if level else 1.0
 
     def loads(self, route_sizes: IntArray) -> FloatArray:
@@ -78,8 +90,8 @@ def ideal_share(loads: FloatArray) -> float:
     """How much of the queue can be the ideal segment, so that a step does not lead from one end to the other (Eq. 8).
 
     >>> levels = Levels()
-    >>> round(ideal_share(np.array([levels.fraction(level) for level in range(9)])), 2)
-    0.48
+    >>> round(ideal_share(np.array([levels.fraction(level) for level in range(12)])), 2)
+    0.45
     """
     return _BELOW / float(np.max(loads[:-1] / loads[1:], initial=1.0))
 

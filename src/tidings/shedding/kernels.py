@@ -42,6 +42,25 @@ def mark(offsets, owners, words):
 
 
 @numba.njit(cache=True, nogil=True)
+def _weigh(i, offsets, ids, owners, weights, worths, weight, worth, seen, last):
+    """Fill ``seen`` with the matchers of row ``i``, and ``weight`` and ``worth`` of each; how many these are.
+
+    No weights: 1 for each term. ``last[m]`` is the row in which matcher ``m`` was there last.
+    """
+    count = 0
+    for k in range(offsets[i], offsets[i + 1]):
+        m = owners[k]
+        if m < 0:
+            continue
+        if last[m] != i:
+            last[m], weight[m], worth[m], seen[count] = i, 0.0, 0.0, m
+            count += 1
+        weight[m] += weights[ids[k]] if len(weights) else 1.0
+        worth[m] += worths[ids[k]]
+    return count
+
+
+@numba.njit(cache=True, nogil=True)
 def keep_best(offsets, ids, owners, weights, worths, quotas, ties, words, shed, lost):
     """Keep of each row the ``quotas[i]`` matchers with most weight in ``words``, all 0 before.
 
@@ -52,16 +71,7 @@ def keep_best(offsets, ids, owners, weights, worths, quotas, ties, words, shed, 
     weight, worth = np.zeros(len(shed)), np.zeros(len(shed))
     seen, last = np.empty(len(shed), np.int64), np.full(len(shed), -1)
     for i in range(len(offsets) - 1):
-        count = 0
-        for k in range(offsets[i], offsets[i + 1]):
-            m = owners[k]
-            if m < 0:
-                continue
-            if last[m] != i:
-                last[m], weight[m], worth[m], seen[count] = i, 0.0, 0.0, m
-                count += 1
-            weight[m] += weights[ids[k]] if len(weights) else 1.0
-            worth[m] += worths[ids[k]]
+        count = _weigh(i, offsets, ids, owners, weights, worths, weight, worth, seen, last)
         quota = min(quotas[i], count)
         for kept in range(quota):
             if quota < count:
@@ -78,6 +88,34 @@ def keep_best(offsets, ids, owners, weights, worths, quotas, ties, words, shed, 
         for j in range(quota, count):
             shed[seen[j]] += 1
             lost[seen[j]] += worth[seen[j]]
+
+
+@numba.njit(cache=True, nogil=True)
+def grade(weight):
+    """In steps: a weight that doubles is four grades higher."""
+    return int(4.0 * np.log2(1.0 + weight))
+
+
+@numba.njit(cache=True, nogil=True)
+def keep_above(offsets, ids, owners, weights, worths, floor, chance, ties, words, shed, lost, grades):
+    """Keep of each row the matchers whose weight has a :func:`grade` above ``floor``, or just that and luck.
+
+    Arguments as those of :func:`keep_best`; ``chance`` is how many of 2**64 are lucky. ``grades`` int64[…] counts the
+    copies that have each grade, the last one those above as well.
+    """
+    weight, worth = np.zeros(len(shed)), np.zeros(len(shed))
+    seen, last = np.empty(len(shed), np.int64), np.full(len(shed), -1)
+    for i in range(len(offsets) - 1):
+        count = _weigh(i, offsets, ids, owners, weights, worths, weight, worth, seen, last)
+        for j in range(count):
+            m = seen[j]
+            own = min(grade(weight[m]), len(grades) - 1)
+            grades[own] += 1
+            if own > floor or (own == floor and mix(ties[i], np.uint64(m)) < chance):
+                words[i, m >> 6] |= np.uint64(1) << np.uint64(m & 63)
+            else:
+                shed[m] += 1
+                lost[m] += worth[m]
 
 
 @numba.njit(cache=True, nogil=True)

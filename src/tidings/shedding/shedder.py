@@ -21,7 +21,8 @@ from tidings.shedding import kernels
 from tidings.shedding.coins import FloatArray, HashArray, coins, scattered
 from tidings.terms.vocabulary import IdArray, IntArray, TermSets
 
-POLICIES = ("subscription", "consensus", "random")
+PER_POST = ("subscription", "consensus", "random")
+POLICIES = ("threshold", *PER_POST)
 _COIN, _TIE = 0, 1
 _ALIKE = np.zeros(0, dtype=np.float64)
 
@@ -85,6 +86,13 @@ class Shed:
     copies: IntArray
     lost: FloatArray
 
+    @classmethod
+    def of(cls, routed: Routed, kept: MatcherSets, copies: IntArray, lost: FloatArray) -> Shed:
+        """Where that is kept of what was routed."""
+        left = kept.sizes()
+        cut = left < routed.route().sizes()
+        return cls(kept, int(cut.sum()), int((cut & (left == 0)).sum()), copies, lost)
+
 
 class Shedder(Protocol):
     """Decides which matchers a post still goes to."""
@@ -147,7 +155,7 @@ class Random:
 
 
 def shedder(policy: str, filed: IntArray | FloatArray, seed: int = 0) -> Shedder:
-    """The shedder of that name, one of POLICIES; ``filed[t]`` subscriptions are filed under term t."""
+    """The shedder of that name, one of PER_POST; ``filed[t]`` subscriptions are filed under term t."""
     match policy:
         case "subscription":
             return Subscription(filed, seed)
@@ -155,7 +163,7 @@ def shedder(policy: str, filed: IntArray | FloatArray, seed: int = 0) -> Shedder
             return Consensus(seed)
         case "random":
             return Random(seed)
-    raise DataError(f"there is no shedding policy {policy!r}; choose one of {', '.join(POLICIES)}")
+    raise DataError(f"there is no shedding policy {policy!r}; choose one of {', '.join(PER_POST)}")
 
 
 def _check_limit(limit: float) -> None:
@@ -173,10 +181,13 @@ def _limited(routed: Routed, limit: float, seed: int) -> IntArray:
 
 def _kept(routed: Routed, quotas: IntArray, weights: IntArray | FloatArray, rates: FloatArray, seed: int) -> Shed:
     routed.check(rates)
-    kept = MatcherSets.empty(len(routed), routed.matchers)
-    copies, lost = np.zeros(routed.matchers, dtype=np.int64), np.zeros(routed.matchers)
+    kept, copies, lost = nothing_shed(routed)
     ties, terms = scattered(routed.keys, 2 * seed + _TIE), routed.terms
     kernels.keep_best(terms.offsets, terms.ids, routed.owners, weights, rates, quotas, ties, kept.words, copies, lost)
-    left, wanted = kept.sizes(), routed.route().sizes()
-    cut = left < wanted
-    return Shed(kept, int(cut.sum()), int((cut & (left == 0)).sum()), copies, lost)
+    return Shed.of(routed, kept, copies, lost)
+
+
+def nothing_shed(routed: Routed) -> tuple[MatcherSets, IntArray, FloatArray]:
+    """What a kernel fills: the matchers that are kept, the copies shed and the matches lost; empty, 0 and 0."""
+    kept = MatcherSets.empty(len(routed), routed.matchers)
+    return kept, np.zeros(routed.matchers, dtype=np.int64), np.zeros(routed.matchers)

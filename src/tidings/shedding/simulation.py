@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tidings.shedding.admission import Admission
 from tidings.shedding.coins import FloatArray
 from tidings.shedding.controller import Controller
+from tidings.shedding.pace import Pace
 
 SPIKE = ((500.0, 16_000.0), (500.0, 32_000.0), (500.0, 2_000.0), (500.0, 16_000.0))
 """[S3TM] 6.5, Fig. 27: seconds and posts a second."""
@@ -19,8 +19,9 @@ SPIKE = ((500.0, 16_000.0), (500.0, 32_000.0), (500.0, 2_000.0), (500.0, 16_000.
 class System:
     """What handles the posts: ``copies_per_s`` copies a second, and ``overhead_s`` for each batch.
 
-    ``loads`` float64[levels]: copies of a post at each level (:meth:`tidings.shedding.Levels.loads`). A batch starts
-    every ``batch_s``, or when the one before it ends; ``may_wait`` posts fill the queue.
+    ``loads`` float64[levels]: copies of a post at each level (:meth:`tidings.shedding.Levels.loads`). A batch may
+    take ``batch_s`` and starts so long after the one before it, or as soon as that has ended if it had to leave posts
+    waiting; ``may_wait`` posts fill the queue.
     """
 
     loads: FloatArray
@@ -49,21 +50,21 @@ class Sample:
 
 def simulate(phases: Sequence[tuple[float, float]], system: System, controller: Controller) -> list[Sample]:
     """The batches of all ``phases``, (seconds, posts a second) each, until the last one is over."""
-    admission = Admission(system.loads, system.batch_s)
+    pace = Pace()
     ends = np.concatenate([[0.0], np.cumsum([seconds for seconds, _ in phases])])
     arrived = np.concatenate([[0.0], np.cumsum([seconds * rate for seconds, rate in phases])])
     now_s = waiting = 0.0
     samples = []
     while now_s < ends[-1]:
         level = controller.level
-        posts = min(waiting, float(admission.posts(level)))
+        posts, rest_s = (waiting, system.batch_s) if waiting <= pace.admitted else (float(pace.admitted), 0.0)
         busy_s = system.overhead_s + posts * float(system.loads[level]) / system.copies_per_s
-        later_s = now_s + max(busy_s, system.batch_s)
+        later_s = now_s + max(busy_s, rest_s)
         came = float(np.interp(later_s, ends, arrived) - np.interp(now_s, ends, arrived))
         waiting += came - posts
         shed = posts * float(system.loads[0] - system.loads[level])
         samples.append(Sample(later_s, busy_s, came / (later_s - now_s), waiting, level, posts, shed))
-        admission.learn(int(posts), level, busy_s)
+        pace = pace.after(int(posts), busy_s, system.batch_s, level)
         controller.step(waiting / system.may_wait, later_s)
         now_s = later_s
     return samples

@@ -23,12 +23,12 @@ from typing import Literal
 from tidings.index.store import replace_json
 from tidings.model import DataError
 from tidings.shedding import POLICIES, Controller, Levels
+from tidings.shedding.pace import FIRST, Pace
 from tidings.spark.backlog import Backlog
 from tidings.spark.cut import Cut
 from tidings.spark.home import Home
 from tidings.spark.journal import Report
 from tidings.spark.notes import Notes
-from tidings.spark.pace import FIRST, Pace
 
 _BATCHES = 4
 """So many batches fit into the delay that is tolerated: then a level has shown what it does before it is too late."""
@@ -49,11 +49,11 @@ class Overload:
     7.0
     """
 
-    policy: Literal["subscription", "consensus", "random"] = "subscription"
+    policy: Literal["threshold", "subscription", "consensus", "random"] = "threshold"
     delay_s: float = 5.0
     first_limit: float = 7.0
     delta: float = 6 / 7
-    top: int = 8
+    top: int = 11
     spared: float = 0.02
 
     def __post_init__(self) -> None:
@@ -105,7 +105,7 @@ class State:
         try:
             found = json.loads(file.read_text())
             grades = {int(grade): int(posts) for grade, posts in found["grades"].items()}
-            pace = Pace(int(found["pace"]["admitted"]), tuple(found["pace"]["sums"]))
+            pace = Pace(**found["pace"] | {"sums": tuple(found["pace"]["sums"])})
             last = None if found["last"] is None else tuple(found["last"])
             return cls(**found | {"grades": grades, "pace": pace, "last": last})
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
@@ -133,8 +133,7 @@ class Governor:
         replace_json(self.home.overload, asdict(replace(state, level=level, last=controller.last)))
         if not level:
             return None
-        cut = Cut(level, self.overload.policy, levels.limit(level), levels.fraction(level), self.overload.spared)
-        return cut if layout == "partitioned" or cut.policy == "random" else cut.at(state.grades)
+        return Cut.of(level, levels, self.overload.policy, self.overload.spared).at(state.grades, layout)
 
     def fullness(self, batch: int, state: State, now_s: float) -> float:
         """How long the oldest post has waited that is not in an earlier batch, where the tolerated delay is 1."""
@@ -164,7 +163,7 @@ class Governor:
             grades[grade] = grades.get(grade, 0) + posts
         newer = replace(
             state,
-            pace=state.pace.after(report.posts, seconds, batch_s) if is_usual else state.pace,
+            pace=state.pace.after(report.posts, seconds, batch_s, report.level) if is_usual else state.pace,
             ended_s=self.clock(),
             busy_s=seconds,
             grades=grades or state.grades,

@@ -23,7 +23,7 @@ from tidings.index import Counters
 from tidings.index.scanning import Deliveries
 from tidings.partitioning import MatcherSets, Router
 from tidings.placement import found_along, once
-from tidings.spark.cut import Cut, Cutting, Undone, cut_posts, cut_routes
+from tidings.spark.cut import Cut, Cutting, Undone, cut_posts, cut_routes, looked_at
 from tidings.spark.notes import Tally, note
 from tidings.spark.opened import Opened, OpenShare
 from tidings.spark.releases import Release
@@ -97,9 +97,10 @@ class MatchAll:
             with work.timed():
                 good, rejected = sifter.sift(pa.Table.from_batches([batch]))
                 if self.cut is not None:
-                    cutting = cut_posts(good, share.index, self.cut)
-                    undone.add(cutting)
-                    good = _marked(good, cutting).take(pa.array(cutting.routes.with_matcher(0)))
+                    seen = looked_at(good, self.cut)
+                    cutting = cut_posts(seen, share.index, self.cut)
+                    undone.add(cutting, len(good) - len(seen))
+                    good = _marked(seen, cutting).take(pa.array(cutting.routes.with_matcher(0)))
             work.posts += batch.num_rows
             work.rejected += len(rejected)
             yield from _noted([note(row) for row in rejected])
@@ -183,9 +184,10 @@ def _packed(posts: pa.Table, router: Router, cut: Cut | None, undone: Undone) ->
     if cut is None:
         routes = router.route(posts)
     else:
-        cutting = cut_routes(posts, router, cut)
-        undone.add(cutting)
-        routes, posts = cutting.routes, _marked(posts, cutting)
+        seen = looked_at(posts, cut)
+        cutting = cut_routes(seen, router, cut)
+        undone.add(cutting, len(posts) - len(seen))
+        routes, posts = cutting.routes, _marked(seen, cutting)
     posts = posts.append_column(_ROUTE, routes.column())
     packed = []
     for matcher in range(router.matchers):

@@ -1,7 +1,8 @@
 """How many matches are left when a post goes to m matchers at most?
 
-Implements [S3TM] 6.5, Fig. 26. Departs from the paper: ``work`` beside copies; a fourth policy, ``matches``, that keeps
-the matchers where most matches are expected by learned rates; and what is lost is estimated too.
+Implements [S3TM] 6.5, Fig. 26. Departs from the paper: ``work`` beside copies; two more policies, ``threshold``, where
+copies of all posts compete, and ``matches``, that keeps the matchers where most matches are expected by learned rates;
+and what is lost is estimated too.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from tidings.bench.shedding.setting import Laid, Setting
 from tidings.partitioning import HashMapping
 from tidings.partitioning.learning import Incidence
 from tidings.placement import place
-from tidings.shedding import POLICIES, Shed, shedder
+from tidings.shedding import POLICIES, Floor, Shed, Threshold, shedder
 
 MATCHES = "matches"
 AIM = 0.9
@@ -72,6 +73,10 @@ def shed_at(aim: float, rows: list[Row]) -> float:
 
 
 def _shed(laid: Laid, policy: str, limit: float) -> Shed:
+    if policy == "threshold":  # as many copies as the limit leaves of other posts
+        threshold, sizes = Threshold(laid.filed), laid.learned.route().sizes()
+        fraction = float(np.minimum(sizes, limit).sum() / sizes.sum())
+        return threshold.shed(laid.held, Floor.of(threshold.grades(laid.learned), fraction), laid.rates)
     chosen = shedder("subscription", laid.rates) if policy == MATCHES else shedder(policy, laid.filed)
     return chosen.shed(laid.held, limit, laid.rates)
 

@@ -110,17 +110,18 @@ class Setting:
         rates = Rates(router.filed)
         brought = np.bincount(terms[self.seen.numbers], minlength=len(router.filed))
         rates.learn(np.bincount(learned.terms.ids[learned.owners >= 0]), brought, now_s=0.0)
-        return Laid(self, placement, held, router.filed, rates.estimate())
+        return Laid(self, placement, held, learned, router.filed, rates.estimate())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Laid:
-    """A setting among some matchers: where posts that are held out go, what is ``filed`` under each term, and the
-    ``rates`` that were learned from others."""
+    """A setting among some matchers: where posts go that are held out and learned from, what is ``filed`` under each
+    term, and the ``rates`` that were learned."""
 
     setting: Setting
     placement: Placement
     held: Routed
+    learned: Routed
     filed: IntArray
     rates: npt.NDArray[np.float64]
 
