@@ -48,9 +48,11 @@ def test_at_the_same_load_subscription_is_ahead_of_consensus_and_that_of_random(
     rows = [row for row in rows_of("shedding-accuracy") if row["partitioner"] == partitioner]
     for m in {row["m"] for row in rows}:
         own = [one(rows, matchers=matchers, m=m, policy=name) for name in ("matches", "subscription", "consensus")]
-        chance = one(rows, matchers=matchers, m=m, policy="random")
+        chance, threshold = (one(rows, matchers=matchers, m=m, policy=name) for name in ("random", "threshold"))
         assert len({row["copies_shed"] for row in own}) == 1
         assert chance["copies_shed"] == pytest.approx(own[0]["copies_shed"], abs=0.006)
+        assert threshold["copies_shed"] == pytest.approx(own[0]["copies_shed"], abs=0.012)
+        assert threshold["accuracy"] > own[1]["accuracy"] or m > 12
         best, subscription, consensus = (row["accuracy"] for row in own)
         assert best >= subscription >= consensus >= chance["accuracy"]
         assert m > 8 or best > subscription > consensus > chance["accuracy"]
@@ -59,7 +61,8 @@ def test_at_the_same_load_subscription_is_ahead_of_consensus_and_that_of_random(
 @pytest.mark.parametrize(("partitioner", "matchers"), LAYOUTS)
 def test_a_quarter_of_the_load_is_shed_at_nine_tenths_of_the_matches(partitioner: str, matchers: int) -> None:
     rows = [row for row in rows_of("shedding-accuracy") if row["m"] == 1]
-    assert one(rows, partitioner=partitioner, matchers=matchers, policy="matches")["shed_at_90"] >= 0.25
+    for policy in ("threshold", "matches"):
+        assert one(rows, partitioner=partitioner, matchers=matchers, policy=policy)["shed_at_90"] >= 0.25
 
 
 def test_at_the_levels_of_a_pipeline_the_estimates_are_within_a_fifth_of_the_truth() -> None:
