@@ -37,11 +37,18 @@ class Receipt:
     """What became of a bulk: ``accepted`` rows are in the log at ``version`` for good, the others were not written.
 
     If no row was to be written, ``version`` is the newest one.
+
+    >>> Receipt(3, 998, (Rejected("subscription", "s1", "why"), Rejected("subscription", "s2", "why")))
+    Receipt(version=3, accepted=998, rejected=<2 rows>)
     """
 
     version: int
     accepted: int
     rejected: tuple[Rejected, ...] = ()
+
+    def __repr__(self) -> str:
+        """Short, however many rows there are."""
+        return f"Receipt(version={self.version}, accepted={self.accepted}, rejected=<{len(self.rejected)} rows>)"
 
 
 @dataclass(frozen=True, slots=True)
