@@ -116,13 +116,13 @@ class Undone:
         self._posts += len(cutting.is_spared)
         self._wanted += int((cutting.wanted.sizes() > 0).sum())
         self._unseen += unseen
-        self._all.update(cutting.wanted.pairs()[1].tolist())
+        self._all.update(_counted(cutting.wanted.pairs()[1]))
         missing = cutting.missing(spared=False)
         is_cut = missing.sizes() > 0
         self._posts_cut += int(is_cut.sum())
         self._posts_dropped += int((is_cut & (cutting.kept.sizes() == 0)).sum())
         self._spared += int(cutting.missing(spared=True).sizes().sum())
-        self._copies.update(missing.pairs()[1].tolist())
+        self._copies.update(_counted(missing.pairs()[1]))
         self._grades.update(cutting.grades)
 
     def shed(self, matcher: int | None = None) -> Shed:
@@ -170,8 +170,13 @@ def cut_posts(posts: pa.Table, index: GuardIndex, cut: Cut) -> Cutting:
         is_kept = coins(keys, _KEPT) < cut.fraction
     else:
         is_kept = Floor(cut.floor, cut.chance).is_kept(grades, keys, _KEPT)
-    counts = Counter(grades.tolist())
-    return _cutting(wanted, MatcherSets(wanted.words * is_kept[:, None]), keys, cut, counts)
+    return _cutting(wanted, MatcherSets(wanted.words * is_kept[:, None]), keys, cut, _counted(grades))
+
+
+def _counted(numbers: IntArray) -> dict[int, int]:
+    """How often each number, 0 or more, is there."""
+    counts = np.bincount(numbers)
+    return {int(number): int(counts[number]) for number in np.flatnonzero(counts)}
 
 
 def _cutting(wanted: MatcherSets, kept: MatcherSets, keys: HashArray, cut: Cut, grades: Mapping[int, int]) -> Cutting:
