@@ -59,7 +59,7 @@ class Dictionary:
 
     def __init__(self) -> None:
         self._count = 1
-        self._old_words = StringTable.of(pa.array([], pa.large_string()))
+        self._old_words = StringTable.empty()
         self._old_word_ids: IdArray = np.zeros(0, dtype=np.int32)
         self._words: dict[str, int] = {}
         self.new_words: list[tuple[str, int]] = []
@@ -190,7 +190,7 @@ class Dictionary:
         for name, of_instants in json.loads(arrays["slots"].tobytes()):
             self.slot((name, of_instants))
         slot_of = {number: slot for slot, number in self.slots.items()}
-        for number in np.unique(arrays["label_slots"]).tolist():
+        for number in (np.flatnonzero(np.bincount(arrays["label_slots"] - _CELLS)) + _CELLS).tolist():
             mine = arrays["label_slots"] == number
             table = self.cells if number == _CELLS else self.intervals[slot_of[number]]
             table.put(arrays["labels"][mine], arrays["label_ids"][mine])

@@ -70,6 +70,16 @@ class StringTable:
         return cls(offsets, data, slots)
 
     @classmethod
+    def empty(cls) -> StringTable:
+        """The table of no texts, without loading what makes one: to open an index must not take longer than to map it.
+
+        >>> StringTable.empty().find("fire"), len(StringTable.empty())
+        (-1, 0)
+        """
+        none = np.zeros(0, dtype=np.uint8)
+        return cls(np.zeros(1, dtype=np.int64), none, np.full(_places(0), FREE, dtype=np.int32))
+
+    @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> StringTable:
         """The table that :meth:`arrays` took apart; nothing is copied."""
         for name, dtype in _DTYPES.items():
