@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -85,6 +87,25 @@ def answers(index: GuardIndex) -> dict[str, set[str]]:
     matched = index.match_table(POSTS)
     pairs = list(zip(matched["publication_id"].to_pylist(), matched["subscription_id"].to_pylist(), strict=True))
     return {post: {name for own, name in pairs if own == post} for post in ANSWERS}
+
+
+def test_a_new_process_that_opens_an_index_of_words_loads_no_compiled_code(tmp_path: Path) -> None:
+    """It takes longer than all the rest: numba begins by loading all that it knows."""
+    index = GuardIndex(clock=lambda: NOW)
+    index.add([Subscription("a", parse("white house")), Subscription("b", parse("fire -drill"))])
+    index.save(store(tmp_path), index.unsaved(), 1)
+    code = """
+import sys
+from pathlib import Path
+from numba.core.dispatcher import Dispatcher
+from tests.index.test_store import opened
+index, _ = opened(Path(sys.argv[1]))
+kernels = {name: value for module in list(sys.modules.values()) for name, value in vars(module).items()
+           if isinstance(value, Dispatcher) and module.__name__.startswith("tidings")}
+print(len(index), len(kernels) > 20, [name for name, kernel in kernels.items() if kernel.overloads])
+"""
+    ran = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "2 True []"
 
 
 def test_the_golden_index_opens_and_answers() -> None:
