@@ -281,3 +281,14 @@ def test_a_range_with_an_open_end_guards_no_better_than_its_cover() -> None:
     found = index.match(posts)
     assert found.counters.candidates == 1000  # each post asks what is filed under its topic
     assert found.counters.matches == len(found.ids) > 0
+
+
+def test_an_id_that_is_twice_in_one_change_has_its_last_query_and_counts_once() -> None:
+    index = GuardIndex()
+    index.add([Subscription("s", parse("rain"))])
+    index.compact()
+    index.add([Subscription("s", parse("fire")), Subscription("t", parse("fire")), Subscription("s", parse("smoke"))])
+    assert len(index) == 2
+    assert [m.subscription_id for m in index.match_one(Publication("p", "rain fire"))] == ["t"]
+    assert [m.subscription_id for m in index.match_one(Publication("p", "smoke"))] == ["s"]
+    assert index.remove(["s", "\ud800", "s", "nobody"]) == 1 and len(index) == 1

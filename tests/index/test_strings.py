@@ -32,6 +32,8 @@ def test_find_agrees_with_a_dict(texts: list[str], others: list[str]) -> None:
     expected = [numbers.get(text, -1) for text in asked]
     assert [table.find(text) for text in asked] == expected
     assert table.find_many(pa.array(asked, pa.string())).tolist() == expected
+    assert table.find_few(asked) == expected
+    assert table.find_few(asked[:2]) == expected[:2]
     assert [table[number] for number in range(len(table))] == texts
     assert table.texts().to_pylist() == texts
     table.texts().validate(full=True)
@@ -111,6 +113,7 @@ def test_what_is_no_column_of_text_is_refused() -> None:
 
 def test_a_text_that_is_no_unicode_is_not_found() -> None:
     assert StringTable.of(pa.array(["a", "?", "\ufffd"])).find("\ud800") == -1
+    assert StringTable.of(pa.array(["a", "c"])).find_few(["a", "\ud800", "c", "b", "\ud800"]) == [0, -1, 1, -1, -1]
 
 
 @pytest.mark.parametrize("number", [-1, 2])

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from tidings.index.predicates import Predicates
+from tidings.index.single.packs import TABLE, Pack
 from tidings.model import DataError
 from tidings.terms.growing import read_only
 from tidings.terms.vocabulary import IdArray, IntArray
@@ -35,7 +37,7 @@ class Entry(NamedTuple):
     stream: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Entries:
     """A table of entries, as :mod:`tidings.index.kernels` takes it; all arrays are int32.
 
@@ -56,6 +58,14 @@ class Entries:
 
     def __len__(self) -> int:
         return self.limit
+
+    @cached_property
+    def has_boxes(self) -> bool:
+        return len(self.runs) > 0
+
+    @cached_property
+    def packed(self) -> Pack:
+        return Pack(TABLE, tuple(self.arrays().values()))
 
     @property
     def size_bytes(self) -> int:

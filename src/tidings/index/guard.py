@@ -27,7 +27,7 @@ from tidings.index.predicates import Arrays, Predicates
 from tidings.index.recent import Counts, Recent
 from tidings.index.renumbering import Numbering
 from tidings.index.sample import Sample
-from tidings.index.scanning import BRIEFLY, Block, Deliveries, Scratch, State, blocks, fanned_out
+from tidings.index.scanning import Deliveries, Found, Scratch, State, blocks, fanned_out, scan_one
 from tidings.index.segment import Segment, Source, compiled, living, tidied, together
 from tidings.index.store import Filed, Saved, Store, Unsaved, unsaved
 from tidings.index.subscribers import TEXT, Record, latest
@@ -135,11 +135,11 @@ class GuardIndex:
         """Remove the ids in ``gone`` and add subscriptions with what their queries ask, in one step: for a few."""
         with self._writing:
             moment = self._moment + 1
-            for name in gone:
-                self._bury(name, moment)
-            for record, meaning in added:
-                query = self._word_query(meaning) if isinstance(meaning, list) else self._form_query(meaning)
-                self._bury(record.id, moment)
+            asked = [(record, self._query_of(meaning)) for record, meaning in added]
+            self._bury([*gone, *(record.id for record, _ in asked)], moment)
+            for record, query in asked:
+                if self._recent.subscribers.find(record.id) >= 0:  # it is there twice
+                    self._bury([record.id], moment)
                 self._recent.add(record, query)
                 self._count += 1
             self._show(moment)
@@ -162,8 +162,7 @@ class GuardIndex:
         with self._writing:
             moment = self._moment + 1
             segment = compiled(tidied(self._source(table)), self._predicates)
-            for name in names:
-                self._bury(name, moment)
+            self._bury(names, moment)
             self._add_segment(segment, moment)
             self._show(moment)
 
@@ -182,8 +181,7 @@ class GuardIndex:
         """Give up subscriptions; returns how many there were."""
         with self._writing:
             moment, before = self._moment + 1, self._count
-            for name in ids:
-                self._bury(name, moment)
+            self._bury(ids, moment)
             self._show(moment)
             return before - self._count
 
@@ -349,6 +347,9 @@ class GuardIndex:
             last = self._last = shown, shown.state()
         return last[1]
 
+    def _query_of(self, meaning: Meaning) -> int:
+        return self._word_query(meaning) if isinstance(meaning, list) else self._form_query(meaning)
+
     def _word_query(self, words: list[str]) -> int:
         """The recent query of some words, filed if it is new."""
         terms = self._filer.words(words)
@@ -398,16 +399,21 @@ class GuardIndex:
                 return segment, number
         return None
 
-    def _bury(self, name: str, moment: int) -> None:
-        place = self._find(name)
-        if place is None:
-            return
-        segment, number = place
-        if segment is None:
-            self._recent.subscribers.bury(name, moment)
-        else:
-            segment.subscribers.died[number] = moment
-        self._count -= 1
+    def _bury(self, names: Iterable[str], moment: int) -> None:
+        """Bury those of these ids that live."""
+        recent, older = self._recent.subscribers, []
+        for name in names:
+            if recent.find(name) >= 0:
+                recent.bury(name, moment)
+                self._count -= 1
+            else:
+                older.append(name)
+        for segment in self._segments:
+            died = segment.subscribers.died
+            for number in segment.subscribers.ids.find_few(older):
+                if number >= 0 and not died[number]:
+                    died[number] = moment
+                    self._count -= 1
 
     def _bury_numbers(self, segment: Segment, numbers: IntArray, moment: int, count: int = 1) -> None:
         """Bury those that live; -1 is nobody."""
@@ -443,21 +449,18 @@ class GuardIndex:
     def match_one(self, publication: Publication) -> list[Match]:
         """The matches of one publication: the fast way for one."""
         state, found = self._state, []
-        instants = np.array([instant_key(publication.ts or self._clock())])
-        for block in self._blocks_of_one(state, publication):
-            if len(block.queries):
-                fanned = fanned_out(block, instants, state.moment, BRIEFLY)
-                found += fanned.part.matches(publication.id, fanned.numbers)
+        instant = instant_key(publication.ts or self._clock())
+        for part in self._scanned(state, publication):
+            found += part.part.matches(publication.id, part.fanned_out(instant, state.moment))
         return found
 
     def count_one(self, publication: Publication) -> int:
         """How many queries one publication answers, before it is known who asked for them."""
-        return sum(len(block.queries) for block in self._blocks_of_one(self._state, publication))
+        return sum(part.queries for part in self._scanned(self._state, publication))
 
-    def _blocks_of_one(self, state: State, publication: Publication) -> Iterator[Block]:
+    def _scanned(self, state: State, publication: Publication) -> Iterator[Found]:
         scratch = self._scratch(state)
-        batch = scratch.reader.read_one(publication, state.has_sequences)
-        return blocks(state, batch, scratch, np.zeros(3, dtype=np.int64), BRIEFLY)
+        return scan_one(state, scratch.reader.read_one(publication, state.has_sequences), scratch)
 
     def match_table(self, table: pa.Table) -> pa.Table:
         """The matches of many publications: publication_id, subscription_id, subscriber, tag, query_version."""

@@ -305,17 +305,3 @@ def match_side_by_side(first_row, terms, term_offsets, numbers, lon, lat, token_
         counters[1] += verified
         counters[2] += found - before
     return rows
-
-
-# For one publication: the same, but other threads wait meanwhile. A thread that lets go of the interpreter for some
-# microseconds gets it back only after its neighbour's whole turn, which is a hundred times as long.
-
-
-@numba.njit(cache=True)
-def match_chained_briefly(*arguments):
-    return match_chained(*arguments)
-
-
-@numba.njit(cache=True)
-def match_side_by_side_briefly(*arguments):
-    return match_side_by_side(*arguments)

@@ -18,7 +18,7 @@ from tidings.language import Sequence
 from tidings.language.covering import closed
 from tidings.model.query import Range, Within
 from tidings.model.region import Rectangle
-from tidings.tables.columns import Slot, instant_key, number_key
+from tidings.tables.columns import Slot, instant_key, number_key, number_keys
 from tidings.terms.growing import Growing
 
 Arrays = tuple[npt.NDArray[Any], ...]
@@ -71,7 +71,8 @@ class Predicates:
             self.sequence_offsets.extend(atom.offsets)
             added = self._add(SEQUENCE, (first, len(self.sequence_words)), (atom.slop, 0, 0, 0))
         elif isinstance(box := atom.region, Rectangle):
-            added = self._add(BOX, (LON, LAT), tuple(map(number_key, (box.west, box.east, box.south, box.north))))
+            keys = number_keys(np.array([box.west, box.east, box.south, box.north], dtype=np.float64))
+            added = self._add(BOX, (LON, LAT), tuple(keys.tolist()))
         else:
             circle = self.circles.append((box.lon, box.lat, box.radius_m))
             added = self._add(CIRCLE, (circle, 0), (0, 0, 0, 0))

@@ -14,6 +14,8 @@ import pyarrow.compute as pc
 from tidings.index.dictionary import Dictionary
 from tidings.index.labels import LabelTerms
 from tidings.index.predicates import LAT, LON
+from tidings.index.single.kernels import name_terms
+from tidings.index.single.packs import POST, Pack
 from tidings.model.publication import FIELDS, Publication
 from tidings.model.values import Value
 from tidings.tables.columns import (
@@ -55,12 +57,21 @@ class Batch(NamedTuple):
     tokens: TermSets
 
 
+class Post(NamedTuple):
+    """The same of one publication; ``rest`` is packed, and ``terms`` may be overwritten when the next one is read."""
+
+    terms: IdArray
+    rest: Pack
+
+
 class Reader:
     """Reads tables for one dictionary. It remembers words between calls, and is not safe to share between threads."""
 
     def __init__(self, terms: Dictionary, analyser: Analyser, before: Reader | None = None) -> None:
         """``before``: a reader for other terms, whose memory of words is taken over."""
         self._terms = terms
+        absent, nowhere = np.full((1, 2), ABSENT, dtype=np.int64), np.array([math.nan])
+        self._nothing = Pack(POST, (absent, nowhere, nowhere, _NO_TOKENS.offsets, _NO_TOKENS.ids))
         if before is None:
             forms = Analyser(analyser.language, analyser.stop_words, stemming=False)
             self._words, self._forms = _WordTerms(terms, FastAnalyser(analyser)), FastAnalyser(forms)
@@ -85,27 +96,28 @@ class Reader:
         pairs += self._topic_pairs(table) + self._prefix_pairs(text)
         return _merged(self._words.sets(text), pairs)
 
-    def read_one(self, publication: Publication, with_tokens: bool) -> Batch:
-        """The batch of one publication: what :meth:`read` gives for a table of it, in a few microseconds."""
-        terms = self._terms
+    def read_one(self, publication: Publication, with_tokens: bool) -> Post:
+        """One publication: what :meth:`read` gives for a table of it, in a few microseconds."""
+        terms, text = self._terms, publication.text
         found = list({term for topic in publication.topics for term in terms.topic_terms(topic)})
-        found += [term for name, term in list(terms.present.items()) if publication.value(name) is not None]
+        if terms.present:
+            found += [term for name, term in list(terms.present.items()) if publication.value(name) is not None]
         if terms.values or terms.pieces:
             names = [*publication.attributes, *FIELDS]
             values = [(name, value) for name in names if (value := publication.value(name)) is not None]
             found += [term for name, value in values for term in terms.value_terms(name, value)]
-        numbers, more = self._numbers_of_one(publication)
-        found += more
-        text = publication.text
         if terms.prefixes and text:
             forms = self._forms.analyse_one(text).tolist()
             found += {term for form in forms for term in terms.form_terms(self._forms.vocabulary[form])}
+        rest = self._nothing
+        if with_tokens or terms.slots or publication.lon is not None:
+            numbers, more = self._numbers_of_one(publication)
+            found += more
+            tokens = self._words.sequences(pa.array([text], pa.large_string())) if with_tokens else _NO_TOKENS
+            place = (np.array([math.nan if d is None else d]) for d in (publication.lon, publication.lat))
+            rest = Pack(POST, (numbers, *place, tokens.offsets, tokens.ids))
         words = self._words.set_of_one(text) if text and terms.has_words else _NO_IDS
-        ids = np.concatenate([words, np.array(found, dtype=np.int32)]) if found else words
-        tokens = self._words.sequences(pa.array([text], pa.large_string())) if with_tokens else _NO_TOKENS
-        offsets = np.array([0, len(ids)])
-        lon, lat = (np.array([math.nan if d is None else d]) for d in (publication.lon, publication.lat))
-        return Batch(TermSets(offsets, ids), numbers, lon, lat, tokens)
+        return Post(np.concatenate([words, np.array(found, dtype=np.int32)]) if found else words, rest)
 
     def _numbers_of_one(self, publication: Publication) -> tuple[IntArray, list[int]]:
         """The row of keys, and the terms of intervals and cells."""
@@ -223,7 +235,8 @@ class _WordTerms:
 
     def set_of_one(self, text: str) -> IdArray:
         ids = self.fast.analyse_one(text)
-        return self._current()[ids]
+        name_terms(ids, self._current())
+        return ids
 
     def sequences(self, text: pa.ChunkedArray) -> TermSets:
         rows = self.fast.sequences(text)

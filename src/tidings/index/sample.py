@@ -50,7 +50,8 @@ class Sample:
             self._topics.update({tuple(t.split("/")[:depth]) for t in topics for depth in range(1, t.count("/") + 2)})
         self._numbers = {slot: np.sort(keys) for slot, keys in number_columns(table).items()}
         lon, lat = place_columns(table)
-        self._places = np.column_stack([lon, lat])[~np.isnan(lon)]
+        west_first = np.argsort(lon)[: np.count_nonzero(~np.isnan(lon))]  # NaN is sorted last
+        self._lon, self._lat = lon[west_first], lat[west_first]
 
     def word(self, word: str, uses: int = 0) -> float:
         """The cost of a word; without a sample, the more it is asked for the more frequent it is taken to be."""
@@ -79,12 +80,12 @@ class Sample:
         """The cost of a region: of the rectangles around it."""
         if not self.rows:
             return _GUESS_REGION
-        lon, lat = self._places[:, 0], self._places[:, 1]
-        inside = sum(
-            int(np.count_nonzero((box.west <= lon) & (lon <= box.east) & (box.south <= lat) & (lat <= box.north)))
-            for box in region.bounds()
-        )
-        return 2.0 * self._share(int(inside))  # a cover is about twice as large
+        inside = 0
+        for box in region.bounds():
+            first, last = np.searchsorted(self._lon, box.west), np.searchsorted(self._lon, box.east, side="right")
+            lat = self._lat[first:last]
+            inside += int(np.count_nonzero((box.south <= lat) & (lat <= box.north)))
+        return 2.0 * self._share(inside)  # a cover is about twice as large
 
     def _share(self, count: int) -> float:
         return (count + 0.5) / (int(self.rows) + 1)

@@ -1,27 +1,31 @@
 """Which queries do the rows of a batch match, and who asked for them? A state is scanned, part by part.
 
 A reader takes a :class:`State`, reads publications with the :class:`Scratch` of its thread, and walks over the blocks
-of matched queries; each is fanned out to its subscriptions.
+of matched queries; each is fanned out to its subscriptions. One publication alone has a way of its own, with less to
+do before and after the kernels: :func:`scan_one`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from tidings.index import kernels
-from tidings.index.boxes.kernels import match_boxes, match_boxes_briefly
+from tidings.index.boxes.kernels import match_boxes
 from tidings.index.dictionary import Dictionary
 from tidings.index.entries import Entries
-from tidings.index.fan_out.kernels import fan_out, fan_out_briefly, fan_out_masks, fan_out_masks_briefly
+from tidings.index.fan_out.kernels import fan_out, fan_out_masks
 from tidings.index.predicates import Arrays
-from tidings.index.reader import Batch, Reader
+from tidings.index.reader import Batch, Post, Reader
 from tidings.index.recent import RecentView
 from tidings.index.segment import Segment
+from tidings.index.single.kernels import fan_out_one, match_one
+from tidings.index.single.packs import CONDITIONS, ROOM, Pack
 from tidings.terms import Analyser
 from tidings.terms.vocabulary import IdArray, IntArray
 
@@ -31,7 +35,7 @@ BATCH_ROWS = 4096
 _FIRST_ROOM = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class State:
     """What a reader sees: it never changes, but for what the reader cannot see."""
 
@@ -42,20 +46,25 @@ class State:
     recent: RecentView
     moment: int
 
-    @property
+    @cached_property
     def batch_rows(self) -> int:
         """How many rows to match at a time: what fits into the caches; with places more, for nearer neighbours."""
         return 4 * BATCH_ROWS if self.has_places else BATCH_ROWS
 
-    @property
+    @cached_property
     def has_places(self) -> bool:
         """Whether boxes are compared, and cells are asked for."""
         return len(self.terms.cells) > 0 and any(len(table.runs) for part in self.segments for table in part.tables)
 
-    @property
-    def parts(self) -> list[Segment | RecentView]:
+    @cached_property
+    def tables(self) -> list[tuple[Segment | RecentView, Entries]]:
+        """All that has entries, each with the part that it belongs to."""
         parts: list[Segment | RecentView] = [*self.segments, self.recent]
-        return [part for part in parts if len(part)]
+        return [(part, table) for part in parts for table in part.tables if len(table)]
+
+    @cached_property
+    def conditions(self) -> Pack:
+        return Pack(CONDITIONS, self.predicates)
 
 
 class Block(NamedTuple):
@@ -96,57 +105,45 @@ class Scratch:
         """Make room for so many matched queries."""
         self.out: IdArray = np.empty(room, dtype=np.int32)
         self.masks: MaskArray = np.empty(room, dtype=np.uint32)
+        self._for_one: Pack | None = None
 
     def marks(self, queries: int, with_masks: bool) -> tuple[MaskArray, MaskArray]:
         """A bit, or a mask, for each term and for each query, all 0, and some more."""
         shift = 0 if with_masks else 5
-        self._bits = _zeros(self._bits, (len(self.terms) >> shift) + 1)
-        self._query_bits = _zeros(self._query_bits, (queries >> shift) + 2)
+        terms, queries = (len(self.terms) >> shift) + 1, (queries >> shift) + 2
+        if terms > len(self._bits) or queries > len(self._query_bits):
+            self._bits, self._query_bits = _zeros(self._bits, terms), _zeros(self._query_bits, queries)
+            self._for_one = None
         return self._bits, self._query_bits
+
+    def for_one(self, queries: int, with_masks: bool) -> Pack:
+        """The same and room for one publication, packed."""
+        bits, query_bits = self.marks(queries, with_masks)
+        if self._for_one is None:
+            ends, counters = np.zeros(1, dtype=np.int64), np.zeros(3, dtype=np.int64)
+            self._for_one = Pack(ROOM, (bits, query_bits, self.out, self.masks, ends, counters))
+        return self._for_one
 
 
 def _zeros(bits: MaskArray, count: int) -> MaskArray:
     return bits if count <= len(bits) else np.zeros(2 * count, dtype=np.uint32)
 
 
-class Kernels(NamedTuple):
-    """What matches one kind of table each, and what fans out one kind of block each."""
-
-    chained: Callable[..., int]
-    side_by_side: Callable[..., int]
-    boxes: Callable[..., int]
-    fan_out: Callable[..., int]
-    fan_out_masks: Callable[..., int]
-
-
-_AT_LENGTH = Kernels(kernels.match_chained, kernels.match_side_by_side, match_boxes, fan_out, fan_out_masks)
-BRIEFLY = Kernels(
-    kernels.match_chained_briefly,
-    kernels.match_side_by_side_briefly,
-    match_boxes_briefly,
-    fan_out_briefly,
-    fan_out_masks_briefly,
-)
-
-
-def blocks(
-    state: State, batch: Batch, scratch: Scratch, counters: IntArray, own: Kernels = _AT_LENGTH
-) -> Iterator[Block]:
+def blocks(state: State, batch: Batch, scratch: Scratch, counters: IntArray) -> Iterator[Block]:
     """The matched queries of a batch, part by part, in blocks that fit into the scratch."""
     ends = np.empty(len(batch.terms), dtype=np.int64)
-    for part in state.parts:
-        for table in (table for table in part.tables if len(table)):
-            row = 0
-            while row < len(batch.terms):
-                stop = _matched(state, batch, table, row, _room(scratch, part, table, ends, counters), own)
-                if stop == row:
-                    scratch.widen(2 * len(scratch.out))
-                elif len(table.runs):
-                    count = ends[(stop - row - 1) >> 5]
-                    yield Block(part, row, stop, ends, scratch.out[:count], scratch.masks[:count])
-                else:
-                    yield Block(part, row, stop, ends, scratch.out[: ends[stop - 1]])
-                row = stop
+    for part, table in state.tables:
+        row = 0
+        while row < len(batch.terms):
+            stop = _matched(state, batch, table, row, _room(scratch, part, table, ends, counters))
+            if stop == row:
+                scratch.widen(2 * len(scratch.out))
+            elif len(table.runs):
+                count = ends[(stop - row - 1) >> 5]
+                yield Block(part, row, stop, ends, scratch.out[:count], scratch.masks[:count])
+            else:
+                yield Block(part, row, stop, ends, scratch.out[: ends[stop - 1]])
+            row = stop
 
 
 def _room(scratch: Scratch, part: Segment | RecentView, table: Entries, ends: IntArray, counters: IntArray) -> Arrays:
@@ -156,21 +153,21 @@ def _room(scratch: Scratch, part: Segment | RecentView, table: Entries, ends: In
     return *scratch.marks(part.query_count, has_boxes), *out, ends, counters
 
 
-def _matched(state: State, batch: Batch, table: Entries, row: int, room: Arrays, own: Kernels) -> int:
+def _matched(state: State, batch: Batch, table: Entries, row: int, room: Arrays) -> int:
     """One call of a kernel: the first row that was not matched."""
     publications = batch.terms.ids, batch.terms.offsets, batch.numbers, batch.lon, batch.lat
     tokens = batch.tokens.offsets, batch.tokens.ids
     rest = table.stream_offsets, table.stream, table.queries, *state.predicates, *room
     if len(table.runs):
         boxes = table.starts, table.runs, table.firsts, table.tests, table.boxes
-        return int(own.boxes(row, *publications, *tokens, *boxes, *rest))
+        return int(match_boxes(row, *publications, *tokens, *boxes, *rest))
     if len(table.link):
         chained = table.starts, table.link, table.limit, table.firsts, table.tests
-        return int(own.chained(row, *publications, *tokens, *chained, *rest))
-    return int(own.side_by_side(row, *publications, *tokens, table.starts, table.firsts, table.tests, *rest))
+        return int(kernels.match_chained(row, *publications, *tokens, *chained, *rest))
+    return int(kernels.match_side_by_side(row, *publications, *tokens, table.starts, table.firsts, table.tests, *rest))
 
 
-def fanned_out(block: Block, instants: IntArray, moment: int, own: Kernels = _AT_LENGTH) -> Deliveries:
+def fanned_out(block: Block, instants: IntArray, moment: int) -> Deliveries:
     """Who asked for the queries of a block, row by row."""
     asked = block.part.asked()
     pairs = len(block.queries) if block.masks is None else int(np.bitwise_count(block.masks).sum())
@@ -179,13 +176,13 @@ def fanned_out(block: Block, instants: IntArray, moment: int, own: Kernels = _AT
         numbers = np.empty(room, dtype=np.int32)
         if block.masks is None:
             rows = np.empty(room, dtype=np.int64)
-            count = own.fan_out(
+            count = fan_out(
                 block.first, block.stop, block.ends, block.queries, asked.starts, asked.link, asked.limit, asked.died,
                 moment, asked.since, asked.until, instants, rows, numbers,
             )  # fmt: skip
         else:
             counts = np.empty(block.stop - block.first, dtype=np.int64)
-            count = own.fan_out_masks(
+            count = fan_out_masks(
                 block.first, block.ends, block.queries, block.masks, asked.starts, asked.died, moment, asked.since,
                 asked.until, instants, counts, numbers,
             )  # fmt: skip
@@ -193,3 +190,35 @@ def fanned_out(block: Block, instants: IntArray, moment: int, own: Kernels = _AT
         if count <= room:
             return Deliveries(block.part, rows[:count], numbers[:count])
         room = count
+
+
+class Found(NamedTuple):
+    """What one publication matches in a part: so many queries, in scratch that the next one overwrites."""
+
+    part: Segment | RecentView
+    queries: int
+    room: Pack
+
+    def fanned_out(self, instant: int, moment: int) -> IdArray:
+        """Who asked for them, by their numbers in the part."""
+        asked, size = self.part.asked(), max(1024, 2 * self.queries)
+        while True:
+            numbers = np.empty(size, dtype=np.int32)
+            count = fan_out_one(self.queries, self.room.at, asked.packed.at, asked.limit, moment, instant, numbers)
+            if count <= size:
+                return numbers[:count]
+            size = count
+
+
+def scan_one(state: State, post: Post, scratch: Scratch) -> Iterator[Found]:
+    """The matched queries of one publication, part by part where there are any."""
+    terms, rest, conditions = post.terms, post.rest.at, state.conditions.at
+    for part, table in state.tables:
+        while True:
+            room = scratch.for_one(part.query_count, table.has_boxes)
+            count = match_one(terms, rest, table.packed.at, table.limit, conditions, room.at)
+            if count >= 0:
+                break
+            scratch.widen(2 * len(scratch.out))
+        if count:
+            yield Found(part, count, room)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import repeat
 
 import numpy as np
@@ -21,14 +22,14 @@ from tidings.model import Match
 from tidings.terms.vocabulary import IdArray, IntArray
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Segment:
     """``tables``: as side_by_side has them. Queries are numbered from 0 in each segment."""
 
     tables: tuple[Entries, Entries]
     subscribers: Subscribers
 
-    @property
+    @cached_property
     def query_count(self) -> int:
         return len(self.subscribers.starts) - 1
 
@@ -40,7 +41,7 @@ class Segment:
         return sum(table.size_bytes for table in self.tables) + self.subscribers.size_bytes
 
     def asked(self) -> Asked:
-        return self.subscribers.asked()
+        return self.subscribers.asked
 
     def delivered(self, numbers: IdArray) -> list[pa.Array]:
         """Id, subscriber, tag and query version of some subscriptions."""

@@ -13,8 +13,9 @@ change without a new format.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import numba
@@ -31,6 +32,7 @@ ByteArray = npt.NDArray[np.uint8]
 FREE = -1
 _DTYPES = {"offsets": np.int64, "data": np.uint8, "slots": np.int32}
 _MOST_TEXTS = 2**30
+_FEW = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,6 +128,17 @@ class StringTable:
         if column.null_count:
             numbers[column.is_null().to_numpy(zero_copy_only=False)] = -1
         return numbers
+
+    def find_few(self, texts: Sequence[str]) -> list[int]:
+        """:meth:`find` of some, without letting other threads in. Cost: about 0.3 µs each."""
+        if len(texts) < _FEW:
+            return [self.find(text) for text in texts]
+        raws = [text.encode("utf-8", "surrogatepass") for text in texts]  # half of a pair: no text has it
+        numbers = np.empty(len(raws), dtype=np.int64)
+        bounds = np.array([0, *accumulate(map(len, raws))], dtype=np.int64)
+        _find_few(b"".join(raws), bounds, self.offsets, self.data, self.slots, numbers)
+        found: list[int] = numbers.tolist()
+        return found
 
     def some(self, numbers: npt.NDArray[np.integer[Any]]) -> list[str]:
         """A few of the texts. Arrow would let other threads in meanwhile, and wait for its turn again."""
@@ -224,5 +237,12 @@ def _find(raw, offsets, data, slots):
 @numba.njit(cache=True, nogil=True)
 def _find_many(raw, bounds, offsets, data, slots, numbers):
     """Fill ``numbers`` int64[rows] with those of the texts raw[bounds[r] : bounds[r + 1]]."""
+    for row in range(len(numbers)):
+        numbers[row] = _look_up(raw, bounds[row], bounds[row + 1], offsets, data, slots)
+
+
+@numba.njit(cache=True)
+def _find_few(raw, bounds, offsets, data, slots, numbers):
+    """The same where ``raw`` is Python's bytes, and other threads wait."""
     for row in range(len(numbers)):
         numbers[row] = _look_up(raw, bounds[row], bounds[row + 1], offsets, data, slots)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import repeat
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tidings.index.single.packs import ASKED, Pack
 from tidings.index.strings import StringTable, some_texts
 from tidings.model import Subscription
 from tidings.tables.columns import instant_key
@@ -53,7 +55,7 @@ NO_NUMBERS: IdArray = read_only(np.zeros(0, dtype=np.int32))
 NO_KEYS: IntArray = read_only(np.zeros(0, dtype=np.int64))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Asked:
     """Subscriptions as :mod:`tidings.index.fan_out.kernels` takes them: side by side, or chained by ``link``."""
 
@@ -64,8 +66,12 @@ class Asked:
     since: IntArray
     until: IntArray
 
+    @cached_property
+    def packed(self) -> Pack:
+        return Pack(ASKED, (self.starts, self.link, self.died, self.since, self.until))
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True)
 class Subscribers:
     """Those of query q are ``starts[q] … starts[q + 1]``, int32. ``since`` and ``until`` are empty without limits.
 
@@ -105,6 +111,7 @@ class Subscribers:
     def __len__(self) -> int:
         return len(self.ids)
 
+    @cached_property
     def asked(self) -> Asked:
         return Asked(self.starts, NO_NUMBERS, len(self), read_only(self.died), self.since, self.until)
 

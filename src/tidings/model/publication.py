@@ -43,12 +43,15 @@ class Publication:
             raise PublicationError("a publication needs an id that is not empty")
         if len(self.text) > MAX_TEXT_CHARS:
             raise self._error(f"its text has {len(self.text):,} characters; at most {MAX_TEXT_CHARS:,} are taken")
-        object.__setattr__(self, "lat", self._checked_degrees("lat"))
-        object.__setattr__(self, "lon", self._checked_degrees("lon"))
-        if (self.lat is None) != (self.lon is None):
-            raise self._error("a place needs both lat and lon")
-        object.__setattr__(self, "ts", None if self.ts is None else self._checked_instant("ts", self.ts))
-        object.__setattr__(self, "topics", self._checked_topics())
+        if self.lat is not None or self.lon is not None:
+            object.__setattr__(self, "lat", self._checked_degrees("lat"))
+            object.__setattr__(self, "lon", self._checked_degrees("lon"))
+            if self.lat is None or self.lon is None:
+                raise self._error("a place needs both lat and lon")
+        if self.ts is not None:
+            object.__setattr__(self, "ts", self._checked_instant("ts", self.ts))
+        if self.topics != ():
+            object.__setattr__(self, "topics", self._checked_topics())
         kept = {name: self._checked(name, value) for name, value in self.attributes.items() if value is not None}
         object.__setattr__(self, "attributes", MappingProxyType(kept))
 
@@ -112,7 +115,7 @@ class Publication:
     def _check_text(self, name: str, text: object) -> None:
         if not isinstance(text, str):
             raise self._error(f"its {name} is a {type(text).__name__}, not text")
-        if (at := half_pair(text)) is not None:
+        if not text.isascii() and (at := half_pair(text)) is not None:
             raise self._error(f"its {name} has half of a surrogate pair at character {at}")
 
     def _error(self, problem: str) -> PublicationError:

@@ -325,9 +325,3 @@ def match_boxes(first_row, terms, term_offsets, numbers, lon, lat, token_offsets
         counters[2] += _finished(first, last, terms, term_offsets, masks, before, found, out, out_rows, query_masks)
         group_ends[(first - first_row) >> 5] = found
     return rows
-
-
-@numba.njit(cache=True)
-def match_boxes_briefly(*arguments):
-    """The same for one publication, while other threads wait: see tidings.index.kernels."""
-    return match_boxes(*arguments)

@@ -94,16 +94,3 @@ def fan_out_masks(first_row, group_ends, queries, query_rows, starts, died, now,
             if total > len(out):
                 begin = end
     return total
-
-
-# For one publication, while other threads wait: see tidings.index.kernels.
-
-
-@numba.njit(cache=True)
-def fan_out_briefly(*arguments):
-    return fan_out(*arguments)
-
-
-@numba.njit(cache=True)
-def fan_out_masks_briefly(*arguments):
-    return fan_out_masks(*arguments)

@@ -1,0 +1,1 @@
+"""Which queries does one publication match?"""
