@@ -9,6 +9,7 @@ import json
 import random
 from datetime import datetime, timedelta
 from functools import cache
+from multiprocessing import parent_process
 from multiprocessing.synchronize import Event
 from pathlib import Path
 from urllib.parse import unquote, urlparse
@@ -85,10 +86,10 @@ def change(registry: Registry, rng: random.Random) -> None:
 
 
 def subscribe_on(path: Path, seed: int, told: Path, enough: Event) -> None:
-    """Change a registry until it is enough, and write down what each version of it was told to be."""
-    registry, rng = Registry(path), random.Random(seed)
+    """Change a registry until it is enough or the test is gone, and write down what each version was told to be."""
+    registry, rng, test = Registry(path), random.Random(seed), parent_process()
     with told.open("w", buffering=1) as file:
-        while not enough.wait(1):
+        while not enough.wait(1) and (test is None or test.is_alive()):
             table = subscriptions(rng, rng.randint(1, 30))
             receipt = registry.add(table)
             refused = {row.id for row in receipt.rejected}
