@@ -45,8 +45,8 @@ _PATIENCE = 8
 class Settings:
     """``peak``: the rate of the spike, where what can be handled is 1; ``delay_s``: that is tolerated.
 
-    ``batch_posts``: in a batch at most, in the trial as well. A batch costs some time however small it is, so smaller
-    ones would handle less than was measured.
+    ``batch_posts``: in a batch at most, in the trial as well; about what two cores handle in a quarter of ``delay_s``,
+    as a pipeline admits. A batch costs some time however small it is, so smaller ones would handle less than was measured.
     """
 
     peak: float = 2.0
@@ -54,7 +54,7 @@ class Settings:
     before_s: float = 30.0
     after_s: float = 60.0
     delay_s: float = 10.0
-    batch_posts: int = 10_000
+    batch_posts: int = 20_000
     trial_rate: float = 12_000.0
     trial_s: float = 120.0
     sample_s: float = 1.0
