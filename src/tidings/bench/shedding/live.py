@@ -46,7 +46,8 @@ class Settings:
     """``peak``: the rate of the spike, where what can be handled is 1; ``delay_s``: that is tolerated.
 
     ``batch_posts``: in a batch at most, in the trial as well; about what two cores handle in a quarter of ``delay_s``,
-    as a pipeline admits. A batch costs some time however small it is, so smaller ones would handle less than was measured.
+    as a pipeline admits. A batch costs some time however small it is, so smaller ones would handle less than was
+    measured.
     """
 
     peak: float = 2.0
