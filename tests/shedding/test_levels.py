@@ -21,8 +21,12 @@ def test_overload_raises_the_level_until_the_queue_shrinks() -> None:
     assert levels_of([1.0, 1.1, 1.1, 1.05, 1.01, 1.02]) == [1, 2, 3, 3, 3, 4]
 
 
-def test_the_ideal_segment_lowers_the_level_until_the_queue_grows() -> None:
-    assert levels_of([0.4, 0.3, 0.3, 0.35, 0.39, 0.38], Controller(level=8)) == [7, 6, 5, 5, 5, 4]
+def test_the_ideal_segment_lowers_the_level_while_the_queue_clearly_shrinks() -> None:
+    assert levels_of([0.4, 0.28, 0.27, 0.3, 0.2, 0.17], Controller(level=8)) == [7, 6, 6, 6, 5, 5]
+
+
+def test_where_hardly_anything_waits_each_decision_lowers_the_level() -> None:
+    assert levels_of([0.09, 0.08, 0.08, 0.0, 0.0], Controller(level=8)) == [7, 6, 5, 4, 3]
 
 
 def test_the_stable_segment_holds_the_level() -> None:

@@ -307,7 +307,7 @@ NEVER = 1e12
 def stay_at(level: int, checkpoint: Path) -> None:
     """Let the next batches of a pipeline have a level."""
     checkpoint.mkdir(exist_ok=True)
-    replace_json(Home(checkpoint).overload, asdict(State(level=level, last=(NEVER, 0.0), ended_s=NEVER)))
+    replace_json(Home(checkpoint).overload, asdict(State(level=level, last=(NEVER, 0.0, 0.0), ended_s=NEVER)))
 
 
 def archived(folder: Path) -> str:

@@ -29,6 +29,12 @@ _BELOW = 0.9
 
 _ROUNDING = 1e-9
 
+_HARDLY, _CLEARLY, _PATIENCE = 0.1, 0.1, 0.02
+"""Where the queue is less full than the first, hardly anything waits; by the second it has clearly shrunk; with each
+decision that waits for that it has to shrink by the third less."""
+
+Last = tuple[float, float, float]
+
 
 @dataclass(frozen=True, slots=True)
 class Levels:
@@ -99,7 +105,9 @@ def ideal_share(loads: FloatArray) -> float:
 class Controller:
     """Goes a level up in overload and a level down in the ideal segment, and rests in the stable one between them.
 
-    Where the last step did not lead out of the segment, the next one waits to see whether it is on its way.
+    Where the last step did not lead out of the segment, the next one waits to see whether it is on its way. A second
+    step down waits until the queue has clearly shrunk since the first, or is nearly empty: where levels differ little,
+    it takes a while until a queue shows what a level does to it.
 
     >>> controller = Controller()
     >>> [controller.step(fullness, now_s) for now_s, fullness in enumerate([0.2, 1.5, 1.7, 1.6, 1.1, 0.9, 0.4])]
@@ -108,15 +116,15 @@ class Controller:
     7.0
     """
 
-    def __init__(self, levels: Levels | None = None, level: int = 0, last: tuple[float, float] | None = None) -> None:
+    def __init__(self, levels: Levels | None = None, level: int = 0, last: Last | None = None) -> None:
         """``level``: to begin with, such as the last one of a run before; ``last``: as :attr:`last` was then."""
         self.levels = Levels() if levels is None else levels
         self.level = min(max(level, 0), self.levels.top)
         self._last = last
 
     @property
-    def last(self) -> tuple[float, float] | None:
-        """When the last decision was, and how full the queue was then."""
+    def last(self) -> Last | None:
+        """When the last decision was, how full the queue was then, and how full it was at the last step."""
         return self._last
 
     @property
@@ -136,14 +144,18 @@ class Controller:
         """
         if not fullness >= 0:
             raise DataError(f"fullness is waiting posts by those that may wait, 0 or more, got {fullness}")
-        last_s, before = self._last or (-math.inf, math.nan)
+        last_s, before, at_step = self._last or (-math.inf, math.nan, math.inf)
         if now_s - last_s < self.levels.period_s:
             return self.level
-        self._last = (now_s, fullness)
         way = self._way(fullness)
         on_its_way = self._way(before) == way and (before - fullness) * way > 0
-        if not on_its_way:
+        too_soon = way < 0 and fullness > max(_HARDLY, at_step - _CLEARLY)
+        if way and not on_its_way and not too_soon:
             self.level = min(max(self.level + way, 0), self.levels.top)
+            at_step = fullness
+        elif too_soon:
+            at_step += _PATIENCE
+        self._last = now_s, fullness, at_step
         return self.level
 
     def _way(self, fullness: float) -> int:

@@ -23,6 +23,7 @@ from typing import Literal
 from tidings.index.store import replace_json
 from tidings.model import DataError
 from tidings.shedding import POLICIES, Controller, Levels
+from tidings.shedding.controller import Last
 from tidings.shedding.pace import FIRST, Pace
 from tidings.spark.backlog import Backlog
 from tidings.spark.cut import Cut
@@ -88,12 +89,12 @@ class Overload:
 class State:
     """What a governor remembers, all times in seconds since 1970.
 
-    ``last``: when it decided last, and how full the queue was; ``pace``: how many posts are admitted; ``ended_s`` and
+    ``last``: of the controller; ``pace``: how many posts are admitted; ``ended_s`` and
     ``busy_s``: of the last batch; ``grades``: how many posts of it had each grade.
     """
 
     level: int = 0
-    last: tuple[float, float] | None = None
+    last: Last | None = None
     pace: Pace = field(default_factory=Pace)
     ended_s: float = 0.0
     busy_s: float = 0.0
