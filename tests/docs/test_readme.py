@@ -52,6 +52,18 @@ def test_the_figures_of_the_peer_are_in_its_result_file() -> None:
     assert int(said[4]) == int(figures["ratio_batched_with_fan_out"])
 
 
+def test_what_is_told_of_plain_sql_is_in_the_result_files() -> None:
+    words, posts = (
+        json.loads((ROOT / f"docs/results/spark-{name}.json").read_text())["figures"] for name in ("words", "posts")
+    )
+    told = " ".join((ROOT / "README.md").read_text().split())
+    names = ("ours", "sql_rarest_word", "sql_pairs", "floor")
+    first, second = ([f"{own[f'{name}_posts_per_s']:,}" for name in names] for own in (words, posts))
+    assert f"ours does {first[0]} posts/s, a join on the rarest word in plain SQL {first[1]} and one on pairs" in told
+    assert f"pairs of words {first[2]}; of whole posts {second[0]}, {second[1]} and {second[2]}." in told
+    assert f"through Python: {first[3]} and {second[3]} " in told
+
+
 def test_the_latency_is_in_its_result_file() -> None:
     figures = json.loads((ROOT / "docs/results/spark-latency.json").read_text())["figures"]
     text = " ".join((ROOT / "README.md").read_text().split())
