@@ -102,9 +102,6 @@ def session_of(master: str) -> SparkSession:
         .config("spark.sql.codegen.wholeStage", "false")
         .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
         .config("spark.executor.memory", "512m")
-        .config("spark.speculation", "true")  # where there are several executors
-        .config("spark.speculation.quantile", "0.3")
-        .config("spark.speculation.task.duration.threshold", "3s")  # of a stage of one task
         .getOrCreate()
     )
 

@@ -21,7 +21,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Literal
@@ -45,7 +44,7 @@ FILES = 2
 """Posts come in so many files before each fault, each of which is a batch; the second one has a bad row."""
 
 WRITERS = 3
-Kind = Literal["driver", "worker", "frozen worker", "executor", "disk", "broker"]
+Kind = Literal["driver", "worker", "executor", "disk", "broker"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +87,7 @@ class Trial:
         self.folder, self.master, self.broker, self._java, self._sheds = folder, master, broker, java, sheds
         self.registry = Registry(folder / "registry")
         self._rng = random.Random(seed)
-        self._files = self.overtaken = 0
+        self._files = 0
         self._process: subprocess.Popen[str] | None = None
         self._enough = multiprocessing.get_context("spawn").Event()
         self._told = [folder / f"writer {number}.jsonl" for number in range(WRITERS)]
@@ -221,11 +220,9 @@ class Trial:
         if fault.kind == "driver":
             self._kill(self._process)
         elif fault.kind == "worker":
-            self._signal_one(b"pyspark.daemon", signal.SIGKILL)
-        elif fault.kind == "frozen worker":
-            return partial(self._thaw, self._signal_one(b"pyspark.daemon", signal.SIGSTOP))
+            self._kill_one(b"pyspark.daemon")
         elif fault.kind == "executor":
-            self._signal_one(b"CoarseGrainedExecutorBackend", signal.SIGKILL)
+            self._kill_one(b"CoarseGrainedExecutorBackend")
         elif fault.kind == "disk":
             return fill(self.folder / "disk", self._rng.choice([0, 4, 16, 64])).unlink
         else:
@@ -237,25 +234,14 @@ class Trial:
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
-    def _signal_one(self, name: bytes, what: signal.Signals) -> int:
-        """Send a signal to one of the driver's processes of that name, and tell which."""
+    def _kill_one(self, name: bytes) -> None:
         assert self._process is not None
         victims: list[int] = []
         while not victims:
             time.sleep(0.01)
             assert self._process.poll() is None
             victims = of_session(self._process.pid, name)
-        victim = self._rng.choice(victims)
-        os.kill(victim, what)
-        return victim
-
-    def _thaw(self, process: int) -> None:
-        """Let a frozen worker go on, unless Spark has ended it because another one was faster with its task."""
-        assert self._process is not None
-        if process in of_session(self._process.pid, b"pyspark.daemon"):
-            os.kill(process, signal.SIGCONT)
-        else:
-            self.overtaken += 1
+        os.kill(self._rng.choice(victims), signal.SIGKILL)
 
     def _stop_broker(self) -> Callable[[], object]:
         """Stopped in good order, killed, or frozen; a while later it serves again."""

@@ -140,19 +140,6 @@ def test_killed_executors_lose_and_double_nothing(tmp_path: Path, seed: int) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1800)
-def test_what_a_worker_that_is_overtaken_has_found_does_not_count(tmp_path: Path) -> None:
-    """Its task is started a second time elsewhere, and both may write; without that the driver would wait for ever."""
-    rng = random.Random(9)
-    with Trial(tmp_path, 9, "local-cluster[2,1,512]") as trial:
-        for fault in faults("frozen worker", rng.choices(IN_A_JOB, k=6), rng, latest_s=1.5):
-            assert trial.suffer(fault) == "done"
-            trial.run()
-            print(f"{fault}: {trial.overtaken} overtaken so far", flush=True)
-        assert trial.overtaken
-
-
-@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_over_connect_each_batch_finds_what_brute_force_finds(tmp_path: Path) -> None:
     pytest.importorskip("grpc", reason="Spark Connect needs grpcio: pip install 'pyspark[connect]'")
