@@ -129,8 +129,13 @@ def batches_of_offsets(checkpoint: Path, records: pa.Table, posts: Path) -> dict
     return {batch: everything.take(rows) for batch, rows in found.items()}
 
 
-def expected(checkpoint: Path, registry: Registry, batches: dict[int, pa.Table] | None = None) -> dict[int, list[Row]]:
-    """The matches of each batch, in order; without ``batches``, of those that were files."""
+def expected(
+    checkpoint: Path, registry: Registry, batches: dict[int, pa.Table] | None = None, *, sheds: bool = True
+) -> dict[int, list[Row]]:
+    """The matches of each batch, in order; without ``batches``, of those that were files.
+
+    What was pinned to be shed is left out, unless it ``sheds`` nothing.
+    """
     if batches is None:
         files = batches_of_files(checkpoint).items()
         batches = {batch: pa.concat_tables([pq.read_table(file) for file in of]) for batch, of in files}
@@ -139,7 +144,8 @@ def expected(checkpoint: Path, registry: Registry, batches: dict[int, pa.Table] 
     for batch, posts in batches.items():
         pin = journal.pin(batch)
         assert pin is not None, f"batch {batch} has no pin"
-        found[batch] = brute(posts if pin.cut is None else left(posts, pin.cut, pin.layout), registry, pin.version)
+        matched = left(posts, pin.cut, pin.layout) if sheds and pin.cut is not None else posts
+        found[batch] = brute(matched, registry, pin.version)
     return found
 
 

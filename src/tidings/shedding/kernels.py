@@ -97,6 +97,13 @@ def grade(weight):
 
 
 @numba.njit(cache=True, nogil=True)
+def grade_all(weights, grades):
+    """Fill ``grades`` int64 with the :func:`grade` of each of ``weights`` float64."""
+    for i in range(len(weights)):
+        grades[i] = grade(weights[i])
+
+
+@numba.njit(cache=True, nogil=True)
 def keep_above(offsets, ids, owners, weights, worths, floor, chance, ties, words, shed, lost, grades):
     """Keep of each row the matchers whose weight has a :func:`grade` above ``floor``, or just that and luck.
 

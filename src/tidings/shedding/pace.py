@@ -21,6 +21,8 @@ _DOUBT = 0.02
 """How much what was known before counts beside a line; the more alike the batches are, the more."""
 
 _MANY, _PROBE = 4.0, 1.25
+"""After so many batches that are alike, the newer ones counting more, one is so many times as large."""
+
 _FASTEST = 16.0
 """A post takes at least the so manieth part of its share of the time."""
 

@@ -89,8 +89,8 @@ class Overload:
 class State:
     """What a governor remembers, all times in seconds since 1970.
 
-    ``last``: of the controller; ``pace``: how many posts are admitted; ``ended_s`` and
-    ``busy_s``: of the last batch; ``grades``: how many posts of it had each grade.
+    ``last``: that of the controller; ``pace``: how many posts are admitted; ``ended_s`` and ``busy_s``: of the last
+    batch; ``grades``: how many copies of it, or posts where a post is one copy, had each grade.
     """
 
     level: int = 0
@@ -107,7 +107,10 @@ class State:
             found = json.loads(file.read_text())
             grades = {int(grade): int(posts) for grade, posts in found["grades"].items()}
             pace = Pace(**found["pace"] | {"sums": tuple(found["pace"]["sums"])})
-            last = None if found["last"] is None else tuple(found["last"])
+            last = None
+            if found["last"] is not None:
+                decided_s, fullness, at_step = found["last"]
+                last = decided_s, fullness, at_step
             return cls(**found | {"grades": grades, "pace": pace, "last": last})
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return cls()
