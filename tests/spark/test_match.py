@@ -167,6 +167,7 @@ def test_bad_rows_are_counted_and_kept_in_one_pass(
     observation = Observation()
     found = matches(observed(matched(frame, release), observation))
     assert same(pairs(found), brute(good, asked))
+    assert same(pairs(match(frame, registry, **how)), brute(good, asked))
     notes = Notes.read(observation.get["notes"])
     assert sorted(row.id for row in notes.rejected) == sorted(["null", "long", "north", rows[3]["id"], ""])
     assert notes.posts == 25 and sum(tally.rejected for tally in notes.tallies) == 5

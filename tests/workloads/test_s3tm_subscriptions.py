@@ -50,6 +50,15 @@ def test_a_tweet_based_query_asks_for_all_words_of_one_post_and_matches_it() -> 
         assert evaluate(parse(query), Publication("p", text))
 
 
+def test_posts_with_fewer_words_are_not_asked_for() -> None:
+    texts = pa.array(["fire", "the fire", "fire and smoke", "a great fire"])
+    asked = tweet_based(texts, 40, 3, ANALYSER, words=(2, None))["query"].to_pylist()
+    assert {frozenset(ANALYSER.words(query)) for query in asked} == {
+        frozenset({"fire", "smoke"}),
+        frozenset({"great", "fire"}),
+    }
+
+
 def test_a_tweet_based_query_of_some_words_matches_a_post() -> None:
     posts = [Publication(str(number), text) for number, text in enumerate(TEXTS.to_pylist()[:100])]
     for query in tweet_based(TEXTS[:100], 60, 3, ANALYSER, words=(2, 4))["query"].to_pylist():
@@ -115,7 +124,7 @@ def test_texts_without_words_are_refused() -> None:
 
 
 def test_no_subscriptions_are_an_empty_table() -> None:
-    for words in (None, (2, 4)):
+    for words in ((1, None), (2, 4)):
         assert tweet_based(pa.array([], pa.string()), 0, 1, ANALYSER, words=words).num_rows == 0
 
 

@@ -84,7 +84,7 @@ def _asked(name: Name, source: pa.Table, count: int, seed: int) -> pa.Table:
         case Name.words:
             return tweet_based(source["text"], count, seed, ENGLISH, words=(2, 4))
         case Name.posts:
-            return tweet_based(source["text"], count, seed, ENGLISH)
+            return tweet_based(source["text"], count, seed, ENGLISH, words=(2, None))  # one word is no post: "lol"
         case Name.topics:
             return topic_based(source["text"].slice(0, TOPIC_ROWS), count, seed, ENGLISH)
         case Name.squares:

@@ -23,7 +23,7 @@ from tidings.spark.filed import Filed
 from tidings.spark.notes import REJECTED, Notes
 from tidings.spark.releases import MATCHERS, Layout, Plan, Release, Releases
 from tidings.spark.shipping import is_remote, shipped
-from tidings.spark.workers import MATCHED, NOTED, ROUTED, MatchAll, MatchShare, Route
+from tidings.spark.workers import MATCHED, MATCHES, NOTED, ROUTED, MatchAll, MatchShare, OnlyMatches, Route
 from tidings.tables.columns import instant_key
 from tidings.terms import ENGLISH, Analyser
 
@@ -63,7 +63,8 @@ def match(
     release = _release(releases, subscriptions)
     if folder is None:
         release = shipped(release, publications.sparkSession)
-    return matches(matched(publications, release, columns))
+    posts, work = _planned(publications, release, columns)
+    return posts.mapInArrow(OnlyMatches(work), MATCHES)
 
 
 def matched(
@@ -84,13 +85,25 @@ def matched(
     With a ``folder``, which all machines share, the matches go there as files, and the notes are the only rows. What a
     ``cut`` leaves out is not found.
     """
+    posts, work = _planned(publications, release, columns, now, kept, cut)
+    return posts.mapInArrow(work, MATCHED) if folder is None else posts.mapInArrow(Filed(work, folder), NOTED)
+
+
+def _planned(
+    publications: DataFrame,
+    release: Release,
+    columns: Columns | None,
+    now: datetime | None = None,
+    kept: int = 0,
+    cut: Cut | None = None,
+) -> tuple[DataFrame, MatchAll | MatchShare]:
+    """What comes to the matchers, and what they do with it."""
     posts = (columns or Columns()).selected(publications, release.attributes)
     key = None if now is None else instant_key(now)
-    work: MatchAll | MatchShare = MatchAll(release, key, cut)
-    if release.layout == "partitioned":
-        routed = posts.mapInArrow(Route(release, kept, cut), ROUTED)
-        posts, work = routed.repartitionById(release.matchers, "matcher"), MatchShare(release, key)
-    return posts.mapInArrow(work, MATCHED) if folder is None else posts.mapInArrow(Filed(work, folder), NOTED)
+    if release.layout == "replicated":
+        return posts, MatchAll(release, key, cut)
+    routed = posts.mapInArrow(Route(release, kept, cut), ROUTED)
+    return routed.repartitionById(release.matchers, "matcher"), MatchShare(release, key)
 
 
 def matches(found: DataFrame) -> DataFrame:

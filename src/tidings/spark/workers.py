@@ -32,10 +32,12 @@ from tidings.spark.sifting import Sifter
 from tidings.tables.canonical import INSTANT
 
 ROUTED = "matcher int, posts binary, note string"
-MATCHED = (
-    "publication_id string, subscription_id string, subscriber string, tag string, query_version bigint, "
-    "ts timestamp, note string"
+MATCHES = (
+    "publication_id string, subscription_id string, subscriber string, tag string, query_version bigint, ts timestamp"
 )
+"""The columns of a match, as Spark has them."""
+
+MATCHED = f"{MATCHES}, note string"
 """The columns that come out: those of a match, and a note in rows that are none."""
 
 NOTED = StructType([StructField("note", StringType())])
@@ -44,7 +46,7 @@ NOTED = StructType([StructField("note", StringType())])
 _TEXT = pa.large_string()
 _NAMES = ("publication_id", "subscription_id", "subscriber", "tag", "query_version", "ts")
 MATCH = pa.schema(list(zip(_NAMES, (_TEXT, _TEXT, _TEXT, _TEXT, pa.int64(), INSTANT), strict=True)))
-"""The columns of a match."""
+"""The columns of a match, as Arrow has them."""
 
 NOTE = pa.schema([("note", _TEXT)])
 _MATCHED = pa.schema([*MATCH, *NOTE])
@@ -52,7 +54,8 @@ _ROUTED = pa.schema([("matcher", pa.int32()), ("posts", pa.binary()), ("note", _
 _ROUTE, _KEPT = "\0route", "\0kept"
 """Columns of the matchers of a post, and of those that it would be sent to if it were not spared."""
 
-_MOST_ROWS = 1 << 16
+_MOST_ROWS = 1 << 14
+"""Matches that go to Spark at once: few enough to be still in the processor's cache when they are written."""
 
 _opened = Opened()
 
@@ -162,6 +165,18 @@ class MatchShare:
                 yield from _matches(table, share, self.now, work, matcher.as_py())
         yield from _noted([work.note()])
         _settle()
+
+
+@dataclass(frozen=True, slots=True)
+class OnlyMatches:
+    """Does the work of a matcher and tells no notes: a column less, and nothing that Spark would have to filter."""
+
+    work: MatchAll | MatchShare
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in self.work(batches):
+            if batch.column("note").null_count:
+                yield batch.select(MATCH.names)
 
 
 @cache

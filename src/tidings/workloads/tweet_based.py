@@ -20,13 +20,14 @@ def tweet_based(
     count: int,
     seed: int,
     analyser: Analyser,
-    words: tuple[int, int] | None = None,
+    words: tuple[int, int | None] = (1, None),
 ) -> pa.Table:
     """``count`` subscriptions (id, query, subscriber), each for all words of one random post.
 
-    With ``words=(least, most)`` each asks for that many random words of its post only. Stop words are left out, a word
-    is asked for once, posts with fewer than ``least`` (or no) words are skipped. No post is used twice while
-    there are others. Usually 1.25 ``count`` posts are analysed; the rest takes a few seconds for a million.
+    ``words`` is (least, most): posts with fewer words are skipped, and with a ``most`` each subscription asks for so
+    many random words of its post only, at least ``least``. Stop words are left out, a word is asked for once. No post
+    is used twice while there are others. Usually 1.25 ``count`` posts are analysed; the rest takes a few seconds for a
+    million.
 
     Implements [S3TM] 6.1, "tweet-based subscriptions". Departs from the paper: ``words`` is ours, and a post's words
     after the sixtieth are not asked for.
@@ -36,13 +37,13 @@ def tweet_based(
     ['tizibak traffic sovefak', 'fire dovogam fabifak']
     """
     check_count(count)
-    least, most = words or (1, MAX_WORDS)
-    if not 1 <= least <= most <= MAX_WORDS:
+    least, most = words
+    if not 1 <= least <= (MAX_WORDS if most is None else most) <= MAX_WORDS:
         raise DataError(f"words is (least, most) between 1 and {MAX_WORDS}, got {words}")
     rng = np.random.default_rng(seed)
     bags = _shuffled(texts, count, least, analyser, rng)
     posts = _picked(np.flatnonzero(bags.lengths() >= least), count, rng)
-    if words is None:
+    if most is None:
         return subscription_table(_whole_posts(bags, posts), rng)
     sizes = bags.lengths()[posts]
     lengths = np.minimum(rng.integers(least, most + 1, size=count), sizes)
