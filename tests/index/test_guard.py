@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import random
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -292,3 +293,31 @@ def test_an_id_that_is_twice_in_one_change_has_its_last_query_and_counts_once() 
     assert [m.subscription_id for m in index.match_one(Publication("p", "rain fire"))] == ["t"]
     assert [m.subscription_id for m in index.match_one(Publication("p", "smoke"))] == ["s"]
     assert index.remove(["s", "\ud800", "s", "nobody"]) == 1 and len(index) == 1
+
+
+def test_what_is_kept_of_a_recent_subscription_is_nothing_to_the_garbage_collector() -> None:
+    index = GuardIndex()
+    subscriptions = [Subscription(f"s{n}", parse(f"fire w{n}"), until=NOW) for n in range(10)]
+    index.add(subscriptions[:5])
+    index.change(table_of([Record.of(s, to_text(s.query)) for s in subscriptions[5:]]), [])
+    gc.collect()
+    assert len(index._recent.subscribers.rows) == 10
+    assert not any(map(gc.is_tracked, index._recent.subscribers.rows))
+    assert index.record("s3") == Record.of(subscriptions[3], "fire w3")
+
+
+def test_what_is_recent_after_a_freeze_has_the_room_that_was_needed_before() -> None:
+    index = GuardIndex()
+    index.add(Subscription(f"old{n}", parse(f"fire w{n}")) for n in range(300))
+    index._freeze()
+    index._show(index._moment)
+
+    def arrays() -> list[int]:
+        view = index._recent.view(index._recent.counts())
+        held = view.tables[0], view.asked()
+        return [id(array) for part in held for array in (part.starts, part.link)]
+
+    before = arrays()
+    index.add(Subscription(f"new{n}", parse(f"fire w{n}")) for n in range(300))
+    assert arrays() == before
+    assert len(index.match_one(Publication("p", "fire w7 w299"))) == 4

@@ -5,8 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidings.model import DataError
-from tidings.terms import Analyser
-from tidings.terms.fast import FastAnalyser
+from tidings.terms import Analyser, kernels
+from tidings.terms.fast import ChunkTable, FastAnalyser
+from tidings.terms.growing import read_only
 from tidings.terms.vocabulary import Vocabulary
 
 EXACT = Analyser()
@@ -22,6 +23,12 @@ _pieces = st.sampled_from(
 _texts = st.one_of(st.lists(_pieces, max_size=14).map("".join), st.text(max_size=30)).map(
     lambda text: text.encode("utf-8", "replace").decode()
 )
+
+# Alike in the first eight and sixteen bytes, which are compared at once; no chunk has a zero byte.
+_chunks = st.tuples(
+    st.sampled_from([b"", b"abcdefgh", b"abcdefghijklmnop"]),
+    st.lists(st.sampled_from(b"ab\x80\xff"), min_size=1, max_size=9).map(bytes),
+).map(b"".join)
 
 
 def words(fast: FastAnalyser, texts: list[str | None]) -> list[list[str]]:
@@ -115,18 +122,57 @@ def test_forgetting_changes_nothing_but_memory() -> None:
         assert fast._table.count <= 13
 
 
-def test_chunks_with_the_same_hash_are_told_apart() -> None:
+@settings(max_examples=300)
+@given(st.dictionaries(_chunks, st.integers(-(2**31), 2**31 - 1), max_size=60), st.lists(_chunks, max_size=5))
+def test_a_table_gives_each_chunk_its_own_meaning_and_others_none(known: dict[bytes, int], more: list[bytes]) -> None:
+    table = ChunkTable(places=2)  # so full that chunks meet in its slots
+    for raw, meaning in known.items():
+        table.put(raw, meaning)
+    asked = [*known, *more]
+    for gap in (b" ", b" " * 20):  # what is near the end of the bytes is read in another way
+        data = np.frombuffer(b"".join(raw + gap for raw in asked), dtype=np.uint8)
+        ends = np.cumsum([len(raw) + len(gap) for raw in asked], dtype=np.int64) - len(gap)
+        edges = np.stack([ends - [len(raw) for raw in asked], ends], axis=1).reshape(-1, 2).astype(np.int64)
+        meanings, unknown = np.zeros(len(asked), dtype=np.int32), np.zeros(len(asked) + 1, dtype=np.int64)
+        count = kernels.look_up(read_only(data), edges, table.slots, table.arena, meanings, unknown)
+        assert meanings[: len(known)].tolist() == list(known.values())
+        assert [asked[k] for k in unknown[:count]] == [raw for raw in more if raw not in known]
+
+
+def test_long_chunks_with_the_same_hash_are_told_apart() -> None:
     fast = FastAnalyser()
-    assert words(fast, ["fire smoke"]) == [["fire", "smoke"]]
-    fast._table.arena[0] = ord("w")  # the entry that "fire" hashes to now belongs to "wire"
-    assert words(fast, ["fire smoke fire", "fire"]) == [["fire", "smoke"], ["fire"]]
+    for text in ("electroencephalogram smoke", "electroencephalogram"):
+        assert words(fast, [text]) == [EXACT.words(text)]
+        fast._table.arena[1] ^= 1  # the slot of this hash now belongs to other bytes
+    assert fast._table.count == 3
+    assert words(fast, ["electroencephalogram smoke"] * 2) == [EXACT.words("electroencephalogram smoke")] * 2
+    assert fast._table.count == 3  # the first of the two is found again
+
+
+def test_chunks_that_begin_alike_are_told_apart_at_any_length() -> None:
+    letters = "abcdefghijklmnopqrstuvwxyz0123456789"
+    alike = [letters[:n] + last for n in range(36) for last in ("x", "xy", "é", letters[n])]
+    fast = FastAnalyser(Analyser(stop_words=frozenset(), stemming=False))
+    expected = [[chunk] for chunk in alike]
+    for _ in range(2):
+        assert words(fast, [*alike]) == expected  # most with others behind them
+        assert [words(fast, [chunk])[0] for chunk in alike] == expected  # each at the end of its column
+        assert [[fast.vocabulary[i] for i in fast.analyse_one(chunk)] for chunk in alike] == expected
+
+
+def test_one_text_may_have_more_words_than_chunks() -> None:
+    fast = FastAnalyser()
+    for text in ("\ufdfa" * 3, " ".join(f"{i}½⅓\ufdfa" for i in range(2000)), " ".join("abc") * 700, "a" * 5000):
+        assert [fast.vocabulary[i] for i in fast.analyse_one(text)] == EXACT.words(text)
 
 
 def test_a_fixed_vocabulary_is_not_grown() -> None:
     fast = FastAnalyser(vocabulary=Vocabulary(["fire"]), grow=False)
     assert words(fast, ["fire and smoke"]) == [["fire"]]
+    assert fast.analyse_one("rain, fire and smoke").tolist() == [0]
     assert list(fast.vocabulary) == ["fire"]
     fast.vocabulary.add("smoke")
+    assert fast.analyse_one("rain, fire and smoke").tolist() == [0, 1]
     assert words(fast, ["fire and smoke"]) == [["fire", "smoke"]]
 
 

@@ -2,8 +2,10 @@
 
 The publisher is timed alone and beside the changes, round after round in turn; tidying up that was begun is waited for
 before it is alone. Each change leaves one new query and gives up the oldest one, so that their number stays; the pace
-is kept by the clock as long as the engine can. In a folder both are done in batches, each a commit. At the end the
-matches of some posts are compared with those of a new engine that was given what is left.
+is kept by the clock as long as the engine can. In a folder both are done in batches, each a commit. Tables of those
+who come are made before the clock runs: to make one, Arrow lets other threads in some four times, and whoever publishes
+then has a whole turn each time, which would be measured in place of the engine. At the end the matches of some posts
+are compared with those of a new engine that was given what is left.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -33,7 +35,7 @@ NEWCOMERS = 100_000
 """So many different queries at least, so that what comes is seldom what is there."""
 
 _TIDIER = "tidings-tidy"
-_PAUSE_S = 0.0005
+_PAUSE_S, _SPARE_S = 0.0005, 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,13 @@ class Changes:
     settings: Settings
     ids: deque[str]
     came: int = 0
+    tables: deque[pa.Table] = field(default_factory=deque)
+
+    def prepare(self) -> None:
+        """Make the tables of a round that is to begin, and some more."""
+        settings = self.settings
+        count = int((settings.round_s + _SPARE_S) * settings.rate_per_s) if settings.batch > 1 else 0
+        self.tables = deque(self._table(self.came + first) for first in range(0, count, settings.batch))
 
     def run(self, stop: threading.Event) -> float:
         """Change at the pace that is asked until told to stop; gives the changes a second that were reached."""
@@ -87,11 +96,19 @@ class Changes:
         self.came += 1
 
     def _many(self) -> None:
-        names = [f"new{self.came + i}" for i in range(self.settings.batch)]
-        self.engine.subscribe_many(pa.table({"id": names, "query": [self._query(name) for name in names]}))
+        table = self.tables.popleft() if self.tables else self._table(self.came)
+        names = self._names(self.came)
+        self.engine.subscribe_many(table)
         self.ids.extend(names)
         self.engine.unsubscribe_many([self.ids.popleft() for _ in names])
         self.came += len(names)
+
+    def _names(self, first: int) -> list[str]:
+        return [f"new{first + i}" for i in range(self.settings.batch)]
+
+    def _table(self, first: int) -> pa.Table:
+        names = self._names(first)
+        return pa.table({"id": names, "query": [self._query(name) for name in names]})
 
     def _query(self, name: str) -> str:
         return self.newcomers[int(name.removeprefix("new")) % len(self.newcomers)]
@@ -186,6 +203,7 @@ def _published(publish: Callable[[], int], round_s: float) -> float:
 def _published_beside(publish: Callable[[], int], changes: Changes) -> tuple[float, float]:
     """Posts a second, and changes a second."""
     stop = threading.Event()
+    changes.prepare()
     with ThreadPoolExecutor(1) as thread:
         other = thread.submit(changes.run, stop)
         try:

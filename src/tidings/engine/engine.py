@@ -26,7 +26,7 @@ from tidings.index import GuardIndex
 from tidings.index.guard import FEW
 from tidings.index.matcher import Clock
 from tidings.index.store import Store, described
-from tidings.index.subscribers import COLUMNS, FOREVER_AFTER, FOREVER_BEFORE, Record, keyed
+from tidings.index.subscribers import COLUMNS, FOREVER_AFTER, FOREVER_BEFORE, keyed
 from tidings.language import Explanation, explain, parse, to_text
 from tidings.model import (
     DataError,
@@ -136,8 +136,8 @@ class Engine:
         with self._changing:
             meaning = self._index.read(text)
             version = self._committed(text, name, subscriber, tag, since, until)
-            record = Record(name, subscriber, tag, text, version, _since_key(since), _until_key(until))
-            self._index.put([(record, meaning)])
+            row = name, subscriber, tag, text, version, _since_key(since), _until_key(until)
+            self._index.put([(row, meaning)])
             self._version = version  # now: whatever stops this before is caught up with
             self._unsaved_changes += 1
         self._tidy_if_needed(at_once=False)
@@ -189,7 +189,7 @@ class Engine:
         with self._changing:
             version = self._version + 1
             whenever = repeat(version), repeat(FOREVER_BEFORE), repeat(FOREVER_AFTER)
-            self._index.put(zip(map(Record, ids, subscribers, tags, queries, *whenever), meanings, strict=True))
+            self._index.put(zip(zip(ids, subscribers, tags, queries, *whenever, strict=False), meanings, strict=True))
             self._version = version
             self._unsaved_changes += len(ids)
         return Receipt(version, len(ids))

@@ -48,7 +48,8 @@ class Filer:
         try:
             ranks = sorted([known[word] for word in words])
         except KeyError:
-            known.update((word, (self._sample.word(word), -self._terms.word(word))) for word in words)
+            new = [word for word in words if word not in known]
+            known.update((word, (self._sample.word(word), -self._terms.word(word))) for word in new)
             ranks = sorted([known[word] for word in words])
         return tuple([-term for _, term in ranks])
 

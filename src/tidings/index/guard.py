@@ -30,7 +30,7 @@ from tidings.index.sample import Sample
 from tidings.index.scanning import Deliveries, Found, Scratch, State, blocks, fanned_out, scan_one
 from tidings.index.segment import Segment, Source, compiled, living, tidied, together
 from tidings.index.store import Filed, Saved, Store, Unsaved, unsaved
-from tidings.index.subscribers import TEXT, Record, latest
+from tidings.index.subscribers import TEXT, Record, Row, latest
 from tidings.language import Conjunction, Sequence, normal_form, parse_normal, to_text
 from tidings.language.plain import PlainWords
 from tidings.model import Match, Publication, Subscription
@@ -105,6 +105,7 @@ class GuardIndex:
         self._count = 0
         self._segments: tuple[Segment, ...] = ()
         self._saved = Saved()
+        self._recent = Recent()
         self._set_filed(Filed(Dictionary(), Predicates(), ()))
         self._show(0)
 
@@ -131,17 +132,18 @@ class GuardIndex:
             self._plain = PlainWords(self._analyser)
         return self._plain.read(query) or parse_normal(query, analyser=self._analyser)[1]
 
-    def put(self, added: Iterable[tuple[Record, Meaning]], gone: Iterable[str] = ()) -> None:
-        """Remove the ids in ``gone`` and add subscriptions with what their queries ask, in one step: for a few."""
+    def put(self, added: Iterable[tuple[Row, Meaning]], gone: Iterable[str] = ()) -> None:
+        """Remove the ids in ``gone`` and add subscriptions with what their queries ask, in one step: for a few.
+
+        Of those with the same id the last one counts.
+        """
         with self._writing:
             moment = self._moment + 1
-            asked = [(record, self._query_of(meaning)) for record, meaning in added]
-            self._bury([*gone, *(record.id for record, _ in asked)], moment)
-            for record, query in asked:
-                if self._recent.subscribers.find(record.id) >= 0:  # it is there twice
-                    self._bury([record.id], moment)
-                self._recent.add(record, query)
-                self._count += 1
+            asked = {row[0]: (row, self._query_of(meaning)) for row, meaning in added}
+            self._bury([*gone, *asked], moment)
+            for row, query in asked.values():
+                self._recent.subscribers.add(row, query)
+            self._count += len(asked)
             self._show(moment)
 
     def add_table(self, table: pa.Table) -> None:
@@ -156,8 +158,8 @@ class GuardIndex:
         table = latest(table)
         names = list(gone)
         if table.num_rows < FEW:
-            records = map(Record._make, zip(*(column.to_pylist() for column in table.columns), strict=True))
-            self.put([(record, self.read(record.query)) for record in records], names)
+            rows = zip(*(column.to_pylist() for column in table.columns), strict=True)
+            self.put([(row, self.read(row[3])) for row in rows], names)
             return
         with self._writing:
             moment = self._moment + 1
@@ -172,8 +174,7 @@ class GuardIndex:
             self._bury_numbers(part, part.subscribers.ids.find_many(segment.subscribers.ids.texts()), moment)
         for name in self._recent.subscribers.living_ids():
             if segment.subscribers.ids.find(name) >= 0:
-                self._recent.subscribers.bury(name, moment)
-                self._count -= 1
+                self._count -= self._recent.subscribers.bury(name, moment)
         self._segments = (*self._segments, segment)
         self._count += len(segment.subscribers)
 
@@ -193,14 +194,14 @@ class GuardIndex:
                 return None
             segment, number = place
             if segment is None:
-                return self._recent.subscribers.records[number]
+                return Record(*self._recent.subscribers.rows[number])
             return Record(**segment.subscribers.columns(np.array([number], dtype=np.int32)).to_pylist()[0])
 
     def ended(self, key: int) -> list[str]:
         """The ids of the living whose ``until`` is that instant or earlier."""
         with self._writing:
             recent = self._recent.subscribers
-            found = [r.id for n, r in enumerate(recent.records) if r.until <= key and recent.find(r.id) == n]
+            found = [row[0] for n, row in enumerate(recent.rows) if row[6] <= key and recent.find(row[0]) == n]
             for segment in self._segments:
                 own = segment.subscribers
                 if len(own.until):
@@ -319,7 +320,7 @@ class GuardIndex:
         self._segments = filed.segments
         self._filer = Filer(self._terms, self._predicates, self._sample)
         self._last: tuple[Shown, State] | None = None
-        self._recent: Recent = Recent()
+        self._recent = Recent(self._recent)  # even where nobody is in it: its terms may have other numbers now
         self._saved = Saved()
 
     def _show(self, moment: int) -> None:
@@ -401,13 +402,9 @@ class GuardIndex:
 
     def _bury(self, names: Iterable[str], moment: int) -> None:
         """Bury those of these ids that live."""
-        recent, older = self._recent.subscribers, []
-        for name in names:
-            if recent.find(name) >= 0:
-                recent.bury(name, moment)
-                self._count -= 1
-            else:
-                older.append(name)
+        names, bury = list(names), self._recent.subscribers.bury
+        older = [name for name in names if not bury(name, moment)]
+        self._count -= len(names) - len(older)
         for segment in self._segments:
             died = segment.subscribers.died
             for number in segment.subscribers.ids.find_few(older):
@@ -428,7 +425,7 @@ class GuardIndex:
         if len(self._recent):
             segment = compiled(tidied(self._recent.source()), self._predicates)
             self._segments = (*self._segments, segment)
-            self._recent = Recent()
+            self._recent = Recent(self._recent)
 
     # ------------------------------------------------------------------------------------------------ matching
 

@@ -12,12 +12,11 @@ import pyarrow as pa
 
 from tidings.index.entries import NO_TEST, Entries, Entry, Loose
 from tidings.index.segment import Source
-from tidings.index.subscribers import NO_NUMBERS, Asked, ChainedSubscribers, Record, table_of
+from tidings.index.subscribers import FIRST_ROOM, NO_NUMBERS, Asked, ChainedSubscribers, Row, table_of
 from tidings.model import Match
 from tidings.terms.growing import Growing, read_only
 from tidings.terms.vocabulary import IdArray
 
-_FIRST_ROOM = 64
 _NO_BOXES = read_only(np.zeros((4, 0), dtype=np.int32))
 
 
@@ -28,7 +27,7 @@ class RecentView:
     tables: tuple[Entries, ...]
     query_count: int
     _asked: Asked
-    _records: list[Record]
+    _rows: list[Row]
 
     def __len__(self) -> int:
         return len(self.tables[0])
@@ -38,13 +37,13 @@ class RecentView:
 
     def delivered(self, numbers: IdArray) -> list[pa.Array]:
         """Id, subscriber, tag and query version of some subscriptions."""
-        table = table_of([self._records[number] for number in numbers.tolist()])
+        table = table_of([self._rows[number] for number in numbers.tolist()])
         return [table[name].combine_chunks() for name in ("id", "subscriber", "tag", "query_version")]
 
     def matches(self, publication_id: str, numbers: IdArray) -> list[Match]:
         """What a publication that these answer is to each of them."""
-        asked = [self._records[number] for number in numbers.tolist()]
-        return [Match(publication_id, r.id, r.subscriber, r.tag, r.query_version) for r in asked]
+        asked = [self._rows[number] for number in numbers.tolist()]
+        return [Match(publication_id, name, who, tag, version) for name, who, tag, _, version, _, _ in asked]
 
 
 class Counts(NamedTuple):
@@ -61,27 +60,28 @@ class ChainedEntries:
     Like the subscriptions, it takes what begins a chain before what continues it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, room: int = FIRST_ROOM, terms: int = 0) -> None:
         self._starts, self._link = Growing(np.int32, filler=-1), Growing(np.int32, filler=-1)
         self._firsts, self._queries, self._guards = Growing(np.int32), Growing(np.int32), Growing(np.int32)
         self._tests = Growing(np.int32, filler=NO_TEST)
         self._tested = False
         self._stream_offsets, self._stream = Growing(np.int32), Growing(np.int32)
-        self._room = 0
         self._barrier = threading.Lock()
         self.count = 0
+        self._make_room(room)
+        self._starts.reach(terms)
 
     def add(self, entry: Entry, query: int) -> None:
         number = self.count
-        if number == self._room:
-            self._make_room()
+        if number == self.room:
+            self._make_room(2 * number)
         guard, first, test, stream = entry
         if guard >= len(self._starts.array):
             self._starts.reach(guard + 1)
         for value in stream:
             self._stream.append(value)
         if test != NO_TEST:
-            self._tests.reach(self._room)
+            self._tests.reach(self.room)
             self._tests.array[number] = test
             self._tested = True
         starts = self._starts.array
@@ -95,12 +95,12 @@ class ChainedEntries:
             pass
         starts[guard] = number
 
-    def _make_room(self) -> None:
-        self._room = 2 * self._room or _FIRST_ROOM
-        self._stream_offsets.reach(self._room + 1)
+    def _make_room(self, room: int) -> None:
+        self.room = room
+        self._stream_offsets.reach(room + 1)
         tests = (self._tests,) if self._tested else ()
         for column in (self._link, self._firsts, self._queries, self._guards, *tests):
-            column.reach(self._room)
+            column.reach(room)
         self._starts.renew()  # after the link: who has the short one must not find what lies beyond it
 
     def entries(self, count: int) -> Entries:
@@ -133,6 +133,11 @@ class ChainedEntries:
         )
 
     @property
+    def terms(self) -> int:
+        """How many terms have room for a chain."""
+        return len(self._starts.array)
+
+    @property
     def size_bytes(self) -> int:
         """Of the arrays that matching reads, as far as they are filled."""
         columns = 4 + self._tested
@@ -142,9 +147,11 @@ class ChainedEntries:
 class Recent:
     """One thread adds and buries; readers may :meth:`view` what was there at some count. Equal queries are one."""
 
-    def __init__(self) -> None:
-        self._entries = ChainedEntries()
-        self.subscribers = ChainedSubscribers()
+    def __init__(self, before: Recent | None = None) -> None:
+        """``before``: one that had to grow; to have as much room from the start spares all who change the pauses."""
+        old = ChainedEntries() if before is None else before._entries
+        self._entries: ChainedEntries = ChainedEntries(old.room, old.terms)
+        self.subscribers: ChainedSubscribers = ChainedSubscribers(before.subscribers.room if before else FIRST_ROOM)
         self._queries: dict[Hashable, int] = {}
 
     def __len__(self) -> int:
@@ -159,13 +166,10 @@ class Recent:
         """File a query by the entries of its conjunctions; returns its number."""
         query = self._queries[key] = len(self._queries)
         marked = -query - 1 if len(conjunctions) > 1 else query
-        for entry in (entry for entries in conjunctions for entry in entries):
-            self._entries.add(entry, marked)
+        for entries in conjunctions:
+            for entry in entries:
+                self._entries.add(entry, marked)
         return query
-
-    def add(self, record: Record, query: int) -> None:
-        """Add a subscription that asks for the query of that number."""
-        self.subscribers.add(record, query)
 
     def counts(self) -> Counts:
         return Counts(self._entries.count, len(self._queries), len(self.subscribers))
@@ -174,7 +178,7 @@ class Recent:
         """What was there when that was counted; who was buried since is told from others by the moment."""
         table = self._entries.entries(counts.entries)
         asked = self.subscribers.asked(counts.subscriptions)
-        return RecentView((table,), counts.queries, asked, self.subscribers.records)
+        return RecentView((table,), counts.queries, asked, self.subscribers.rows)
 
     @property
     def size_bytes(self) -> int:

@@ -8,7 +8,7 @@ asked just now is chained (:class:`ChainedSubscribers`). Either way a removal on
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import repeat
@@ -49,8 +49,12 @@ class Record(NamedTuple):
         return cls(subscription.id, subscription.subscriber, subscription.tag, text, subscription.version, since, until)
 
 
+Row = tuple[str, str, str, str, int, int, int]
+"""A Record, or the same as a plain tuple. What is kept is plain: the garbage collector looks at plain tuples of texts
+and numbers once, and at Records again and again, each time with all other objects that there are."""
+
 TEXT = pa.large_string()
-_FIRST_ROOM = 64
+FIRST_ROOM = 64
 NO_NUMBERS: IdArray = read_only(np.zeros(0, dtype=np.int32))
 NO_KEYS: IntArray = read_only(np.zeros(0, dtype=np.int64))
 
@@ -184,48 +188,49 @@ class ChainedSubscribers:
     what begins a chain before what continues it, so that no chain leads out of the arrays that it holds.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, room: int = FIRST_ROOM) -> None:
         self._starts, self._link = Growing(np.int32, filler=-1), Growing(np.int32, filler=-1)
         self._died = Growing(np.int32)
         self._since, self._until = Growing(np.int64, filler=FOREVER_BEFORE), Growing(np.int64, filler=FOREVER_AFTER)
         self._limited = False
-        self._room = 0
         self._barrier = threading.Lock()
         self._numbers: dict[str, int] = {}
         self._queries: list[int] = []
-        self.records: list[Record] = []
+        self.rows: list[Row] = []
+        self._make_room(room)
+        self._starts.reach(room)
 
     def __len__(self) -> int:
-        return len(self.records)
+        return len(self.rows)
 
-    def add(self, record: Record, query: int) -> None:
-        number = len(self.records)
-        if number == self._room:
-            self._make_room()
+    def add(self, row: Row, query: int) -> None:
+        number = len(self.rows)
+        if number == self.room:
+            self._make_room(2 * number)
         if query >= len(self._starts.array):
             self._starts.reach(query + 1)
-        if self._limited or record.since != FOREVER_BEFORE or record.until != FOREVER_AFTER:
-            self._limit(number, record)
+        if self._limited or row[5] != FOREVER_BEFORE or row[6] != FOREVER_AFTER:
+            self._limit(number, row)
         starts = self._starts.array
         self._link.array[number] = starts[query]
         self._queries.append(query)
-        self.records.append(record)
-        self._numbers[record.id] = number
+        self.rows.append(row[:])  # a plain tuple, whatever it was
+        self._numbers[row[0]] = number
         with self._barrier:  # whoever finds it in its chain must find all of it: no store passes a lock
             pass
         starts[query] = number
 
-    def _make_room(self) -> None:
-        self._room = 2 * self._room or _FIRST_ROOM
+    def _make_room(self, room: int) -> None:
+        self.room = room
         for column in (self._link, self._died, *((self._since, self._until) if self._limited else ())):
-            column.reach(self._room)
+            column.reach(room)
         self._starts.renew()  # after the link: who has the short one must not find what lies beyond it
 
-    def _limit(self, number: int, record: Record) -> None:
+    def _limit(self, number: int, row: Row) -> None:
         """Keep the instants of a subscription; until the first that has any, there is no room for them."""
-        self._since.reach(self._room)
-        self._until.reach(self._room)
-        self._since.array[number], self._until.array[number] = record.since, record.until
+        self._since.reach(self.room)
+        self._until.reach(self.room)
+        self._since.array[number], self._until.array[number] = row[5:]
         self._limited = True
 
     def asked(self, count: int) -> Asked:
@@ -248,18 +253,23 @@ class ChainedSubscribers:
     def living_ids(self) -> list[str]:
         return list(self._numbers)
 
-    def bury(self, name: str, moment: int) -> None:
-        self._died.array[self._numbers.pop(name)] = moment
+    def bury(self, name: str, moment: int) -> bool:
+        """Bury the living subscription of that id; False if there is none."""
+        number = self._numbers.pop(name, None)
+        if number is None:
+            return False
+        self._died.array[number] = moment
+        return True
 
     def living(self) -> tuple[pa.Table, IntArray]:
         """The living with all COLUMNS, and the query that each asks for."""
         alive = np.flatnonzero(self._died.array[: len(self)] == 0)
-        return table_of([self.records[number] for number in alive.tolist()]), np.array(self._queries, np.int64)[alive]
+        return table_of([self.rows[number] for number in alive.tolist()]), np.array(self._queries, np.int64)[alive]
 
 
-def table_of(records: list[Record]) -> pa.Table:
-    columns = list(zip(*records, strict=True)) or [()] * len(COLUMNS)
+def table_of(rows: Sequence[Row]) -> pa.Table:
     kinds = [TEXT] * 4 + [pa.int64()] * 3
+    columns = [[row[at] for row in rows] for at in range(len(kinds))]  # to zip them makes an object of each row
     return pa.table([pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)], names=COLUMNS)
 
 

@@ -67,7 +67,7 @@ class PlainWords:
         """Remember the words of a query; False if it is not plain."""
         if len(query) > _MAX_CHARS or not _PLAIN_PYTHON.fullmatch(query) or _OPERATOR_PYTHON.search(query):
             return False
-        for word in written:
+        for word in (word for word in written if word not in self._known):
             [(_, stem)] = self._analyser.chunk_tokens(word)  # letters and digits alone are one form
             self._known[word] = stem or _NO_WORD
         return True

@@ -55,7 +55,7 @@ class _Stemmers(threading.local):
     """PyStemmer's objects are not safe to share between threads: one each."""
 
     def __init__(self, algorithm: str) -> None:
-        self.stem = Stemmer.Stemmer(algorithm).stemWord
+        self.stem = Stemmer.Stemmer(algorithm, 0).stemWord  # without its cache, which takes longer than to stem
 
 
 @dataclass(frozen=True)
