@@ -89,23 +89,6 @@ def matched(
     return posts.mapInArrow(work, MATCHED) if folder is None else posts.mapInArrow(Filed(work, folder), NOTED)
 
 
-def _planned(
-    publications: DataFrame,
-    release: Release,
-    columns: Columns | None,
-    now: datetime | None = None,
-    kept: int = 0,
-    cut: Cut | None = None,
-) -> tuple[DataFrame, MatchAll | MatchShare]:
-    """What comes to the matchers, and what they do with it."""
-    posts = (columns or Columns()).selected(publications, release.attributes)
-    key = None if now is None else instant_key(now)
-    if release.layout == "replicated":
-        return posts, MatchAll(release, key, cut)
-    routed = posts.mapInArrow(Route(release, kept, cut), ROUTED)
-    return routed.repartitionById(release.matchers, "matcher"), MatchShare(release, key)
-
-
 def matches(found: DataFrame) -> DataFrame:
     """The matches of what :func:`matched` found."""
     return found.where(F.col("note").isNull()).drop("note")
@@ -133,6 +116,23 @@ def observed(found: DataFrame, observation: Observation | str) -> DataFrame:
     They are there when an action is done: by ``observation.get``, or in the progress of a stream under that name.
     """
     return found.observe(observation, F.collect_list("note").alias("notes"))
+
+
+def _planned(
+    publications: DataFrame,
+    release: Release,
+    columns: Columns | None,
+    now: datetime | None = None,
+    kept: int = 0,
+    cut: Cut | None = None,
+) -> tuple[DataFrame, MatchAll | MatchShare]:
+    """What comes to the matchers, and what they do with it."""
+    posts = (columns or Columns()).selected(publications, release.attributes)
+    key = None if now is None else instant_key(now)
+    if release.layout == "replicated":
+        return posts, MatchAll(release, key, cut)
+    routed = posts.mapInArrow(Route(release, kept, cut), ROUTED)
+    return routed.repartitionById(release.matchers, "matcher"), MatchShare(release, key)
 
 
 def _analyser(subscriptions: Subscriptions) -> Analyser:
