@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -18,14 +19,15 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.listener import QueryProgressEvent, StreamingQueryProgress
 
 from tests.spark import oracle
 from tidings.model import DataError
 from tidings.registry import Registry
 from tidings.spark.delta import DeltaSink
-from tidings.spark.journal import Journal, Pin
+from tidings.spark.journal import Journal, Pin, Report
 from tidings.spark.pipeline import Pipeline
-from tidings.spark.progress import Progress
+from tidings.spark.progress import Progress, ProgressListener
 from tidings.spark.releases import Plan
 from tidings.spark.sinks import Batch, ConsoleSink, FileSink, MemorySink, ParquetSink
 from tidings.spark.sources import posts_from_files
@@ -307,3 +309,26 @@ def test_bad_lines_of_all_kinds_are_kept_with_a_reason_and_the_stream_goes_on(
     ]
     unread = " ".join(row["source"] for row in kept if not row["id"])
     assert '\\"typed\\"' in unread and '\\"half\\"' in unread
+
+
+def test_a_listener_that_hears_of_batches_too_late_says_so_once_and_goes_on(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    journal, told = Journal(tmp_path), list[int]()
+    journal.close(Report(7, 1, 10, 0, 3, 5.0))
+    listener = ProgressListener("q", journal, lambda progress: told.append(progress.report.batch))
+    for batch in (4, 5, 7):  # 4 and 5 are forgotten
+        listener.onQueryProgress(QueryProgressEvent(progress_of(batch)))
+    assert told == [7]
+    assert [record.message.split(" so late")[0] for record in caplog.records] == ["Spark tells of batch 4"]
+
+
+def progress_of(batch: int) -> StreamingQueryProgress:
+    """What Spark would tell of a batch, as it writes it in JSON."""
+    nobody = str(UUID(int=1))
+    rates = {"inputRowsPerSecond": 1.0, "processedRowsPerSecond": 1.0}
+    sink = {"description": "ours", "numOutputRows": -1, "metrics": {}}
+    return StreamingQueryProgress.fromJson(
+        {"id": nobody, "runId": nobody, "name": "q", "timestamp": "2026-01-01T00:00:00.000Z", "batchId": batch,
+         "batchDuration": 5, "stateOperators": [], "sources": [], "sink": sink, "numInputRows": 10, **rates}
+    )  # fmt: skip

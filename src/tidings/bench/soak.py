@@ -32,7 +32,7 @@ from tidings.registry import Registry
 
 if TYPE_CHECKING:
     from tidings.spark.home import Home
-    from tidings.spark.progress import Progress
+    from tidings.spark.journal import Journal
     from tidings.spark.sinks import Batch, ParquetSink
 
 KEPT_BATCHES = 20
@@ -94,18 +94,25 @@ class Short:
 
 @dataclass(slots=True)
 class _Done:
-    """What all batches did, and the last one."""
+    """What all batches did, and the last one. It is read in the journal: Spark's listeners tell late on busy cores."""
 
+    journal: Journal
     posts: int = 0
     matches: int = 0
     batches: int = 0
     batch_ms: float = 0.0
 
-    def __call__(self, told: Progress) -> None:
-        self.posts += told.report.posts
-        self.matches += told.report.matches
-        self.batches += 1
-        self.batch_ms = told.phases.get("triggerExecution", told.report.ms)
+    def look(self) -> None:
+        """Count the batches that have ended since."""
+        for batch in self.journal.batches:
+            report = self.journal.report(batch) if batch >= self.batches else None
+            if report is not None:
+                if batch > self.batches:
+                    raise DataError(f"batch {self.batches:,} is forgotten already; look more often: sample_s")
+                self.posts += report.posts
+                self.matches += report.matches
+                self.batches += 1
+                self.batch_ms = report.ms
 
 
 def measure(workload: Workload, settings: Settings, stage: Stage, advance: Advance = silent) -> dict[str, Any]:
@@ -115,21 +122,21 @@ def measure(workload: Workload, settings: Settings, stage: Stage, advance: Advan
     from tidings.spark.kafka import posts_from_kafka  # noqa: PLC0415
 
     folder, broker = stage.folder, stage.broker
-    registry, home, done = Registry.create(folder / "registry"), Home(folder / "state"), _Done()
+    registry, home = Registry.create(folder / "registry"), Home(folder / "state")
+    done = _Done(home.journal)
     registry.add(workload.subscriptions)
     sink = Short(ParquetSink(folder / "matches"))
     samples, seen = list[Sample](), set[str]()
     with Feed(broker.servers, bodies(workload.posts), settings.rate) as feed:
         posts = posts_from_kafka(stage.spark, broker.servers, feed.topic, SCHEMA)
         apart = {pid for pid in (broker.pid, feed.pid) if pid}
-        with Pipeline(posts, registry, sink, home.path, sample=workload.sample, spread=False).start(
-            progress=done
-        ) as running:
+        with Pipeline(posts, registry, sink, home.path, sample=workload.sample, spread=False).start() as running:
             for _ in until(lambda: done.batches > 0, _FIRST_BATCH_S, running):
-                pass
+                done.look()
             with _changing(registry, workload.subscriptions["query"], settings.changes_per_s) as changes:
                 began, before = time.monotonic(), 0
                 while (second := time.monotonic() - began) < 60 * settings.minutes:
+                    done.look()
                     rate, before = (done.posts - before) / settings.sample_s, done.posts
                     samples.append(_sample(second, home, done, feed.sent, rate, apart))
                     seen |= {path.name for path in home.releases.glob("segment-*")}

@@ -63,6 +63,7 @@ class ProgressListener(StreamingQueryListener):  # type: ignore[misc]  # pyspark
         self._journal = journal
         self._export = export
         self._run: str | None = None
+        self._is_late = False
         self._ended = Event()
 
     def wait_for_the_end(self) -> None:
@@ -85,11 +86,23 @@ class ProgressListener(StreamingQueryListener):  # type: ignore[misc]  # pyspark
         if found.name != self._name:
             return
         try:
-            report = self._journal.report(found.batchId)
-            if report is not None and found.numInputRows:  # else a trigger that had nothing to do
-                self._export(Progress.of(report, found))
+            if found.numInputRows:  # else a trigger that had nothing to do
+                self._hear(found)
         except Exception:  # whatever an exporter does
             _log.exception("the progress of batch %d was not exported", found.batchId)
+
+    def _hear(self, found: StreamingQueryProgress) -> None:
+        report = self._journal.report(found.batchId)
+        if report is not None:
+            self._is_late = False
+            self._export(Progress.of(report, found))
+        elif not self._is_late:
+            self._is_late = True
+            _log.warning(
+                "Spark tells of batch %d so late that the journal has forgotten it: no progress is shown until it "
+                "keeps up, while the pipeline goes on; give it more cores or longer triggers",
+                found.batchId,
+            )
 
 
 def _lag(sources: list[SourceProgress]) -> float | None:
