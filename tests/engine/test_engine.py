@@ -291,6 +291,42 @@ def many_switches() -> Iterator[None]:
     sys.setswitchinterval(before)
 
 
+@pytest.fixture
+def no_switches() -> Iterator[None]:
+    """Let a thread go on until it lets go of the interpreter by itself."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1000)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.usefixtures("no_switches")
+@pytest.mark.parametrize("query", ["fire", "fire v{}", "fire -v{}", "fire OR v{}"])
+@pytest.mark.parametrize("named", [False, True])
+def test_publishing_does_not_let_go_of_the_interpreter(query: str, named: bool) -> None:
+    """Who waits asks for a turn only when nobody has let go for a while: letting go for moments would starve it."""
+    engine = Engine()
+    columns = ("id", "subscriber", "tag") if named else ("id",)
+    for batch in range(3):
+        ids = [f"{batch}-{i}" for i in range(1200)]
+        names = dict.fromkeys(columns, ids)
+        engine.subscribe_many(pa.table({**names, "query": [query.format(i) for i in range(1200)]}))
+        engine.subscribe(query.format("x"), id=f"{batch}", subscriber="ada")
+    engine.compact()  # a segment of several versions
+    engine.subscribe(query.format("y"), id="recent", subscriber="ada")
+    text = " ".join(["fire x y", *(f"v{i}" for i in range(1100))])
+    assert len(engine.publish(id="p", text=text)) > 3
+    asleep, has_run = threading.Lock(), threading.Event()
+    asleep.acquire()
+    other = threading.Thread(target=lambda: (asleep.acquire(), has_run.set()))
+    other.start()
+    asleep.release()
+    for _ in range(200):
+        engine.publish(id="p", text=text)
+    assert not has_run.is_set()
+    other.join()
+
+
 @pytest.mark.usefixtures("many_switches")
 def test_readers_and_writers_share_an_engine() -> None:
     engine = Engine()
