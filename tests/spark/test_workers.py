@@ -1,15 +1,19 @@
-"""What matching on Spark stands on: the analysers travel to Python workers and give the same words there."""
+"""What runs in Python workers: analysers give the same words there, and matches fit into what Spark is sent."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from tidings.terms import Analyser
+from tests.spark import inprocess
+from tidings.registry.validation import check_subscriptions
+from tidings.spark import Plan, Releases, workers
+from tidings.terms import ENGLISH, Analyser
 from tidings.workloads import Posts
 
 
@@ -26,6 +30,20 @@ def test_the_fast_analyser_gives_the_same_words_in_spark_workers(spark: SparkSes
     expected = {row["id"]: " ".join(exact.words(row["text"])) for row in posts.to_pylist()}
     assert {row["id"]: row["words"] for row in rows} == expected
     assert os.getpid() not in {row["pid"] for row in rows}
+
+
+@pytest.mark.parametrize("plan", [Plan("replicated"), Plan("partitioned", 3)])
+def test_long_texts_go_to_spark_in_more_batches(plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = pa.table({"id": [f"s{i}" * 50 for i in range(60)], "query": ["fire", "smoke", "fire OR rain"] * 20})
+    release = Releases(tmp_path, ENGLISH, None, plan).compiled(check_subscriptions(asked, ENGLISH).accepted)
+    posts = pa.table({"id": ["p" * n for n in range(1, 40)], "text": ["fire and smoke", "rain", "none"] * 13})
+    whole = inprocess.found(posts, release)
+    assert len(whole.pairs) == 13 * (60 + 20)
+    monkeypatch.setattr(workers, "_MOST_BYTES", 1000)
+    pieces = inprocess.found(posts, release)
+    assert sorted(pieces.pairs) == sorted(whole.pairs) and pieces.notes.matches == whole.notes.matches
+    if plan.layout == "replicated":
+        assert max(batch.num_rows for batch in workers.MatchAll(release)(iter(posts.to_batches()))) <= 10
 
 
 def _words_of(analyser: Analyser):  # type: ignore[no-untyped-def]  # a closure that Spark pickles

@@ -56,8 +56,6 @@ SESSION = {
     "spark.driver.memory": "4g",
     "spark.sql.execution.arrow.maxRecordsPerBatch": str(BATCH_ROWS),
     "spark.sql.shuffle.partitions": "8",
-    "spark.sql.files.minPartitionNum": "8",
-    "spark.sql.files.openCostInBytes": "0",
 }
 
 
@@ -316,10 +314,10 @@ class MadeUp:
 
         step = max(1, _MADE_UP_ROWS // max(1, self.each))
         rows = np.repeat(np.arange(step), self.each)
-        name, nobody = pa.array(["s0000000"] * len(rows), pa.large_string()), pa.nulls(len(rows), pa.large_string())
+        name, nobody = pa.array(["s0000000"] * len(rows)), pa.nulls(len(rows), pa.string())
         rest = [name, name, nobody, pa.array(np.ones(len(rows), np.int64)), pa.nulls(len(rows), MATCH.field("ts").type)]
         for batch in batches:
-            ids = batch.column("id").cast(pa.large_string())
+            ids = batch.column("id")
             for start in range(0, batch.num_rows, step):
                 own = pa.array(rows[: self.each * min(step, batch.num_rows - start)])
                 columns = [ids.slice(start, step).take(own), *(column.slice(0, len(own)) for column in rest)]

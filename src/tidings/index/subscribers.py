@@ -148,7 +148,9 @@ class Subscribers:
     def values(self, numbers: IdArray) -> list[Iterable[Any]]:
         """The same as Python values, for a few; what all have in common is repeated without end."""
         texts = (self.subscribers, self.tags)
-        versions = some_values(self.versions, numbers).tolist() if len(self.versions) > 1 else repeat(int(self.versions[0]))
+        versions = (
+            some_values(self.versions, numbers).tolist() if len(self.versions) > 1 else repeat(int(self.versions[0]))
+        )
         return [
             self.ids.some(numbers),
             *(_some(column, numbers) if len(column) > 1 else repeat(column[0].as_py()) for column in texts),

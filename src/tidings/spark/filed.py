@@ -39,7 +39,7 @@ class Filed:
                     file = file or opened.enter_context(_writer(self.folder / name))
                     file.write_batch(batch.select(MATCH.names))
         if file is not None:
-            yield pa.RecordBatch.from_arrays([pa.array([note(name)], pa.large_string())], schema=NOTE)
+            yield pa.RecordBatch.from_arrays([pa.array([note(name)], NOTE.field(0).type)], schema=NOTE)
 
 
 def empty(folder: Path) -> Path:

@@ -41,15 +41,15 @@ class Sifter:
         """The rows that are publications, as a canonical table, and the others."""
         plain = canonical(table)
         reasons = {row: rejected.reason for row, rejected in rejected_rows(plain).items()}
-        kept = np.setdiff1d(np.arange(table.num_rows), list(reasons))
-        good = (
-            canonical(plain.take(pa.array(kept))) if reasons else plain
-        )  # again: bad rows may have kept a column from it
+        kept, good = np.arange(table.num_rows), plain
+        if reasons:
+            kept = np.delete(kept, list(reasons))
+            good = canonical(plain.take(pa.array(kept)))  # again: bad rows may have kept a column from it
         problems = _empty(good)
         problems |= {row: reason for row, reason in self._repeated(good).items() if row not in problems}
         if problems:
             reasons |= {int(kept[row]): reason for row, reason in problems.items()}
-            good = good.take(pa.array(np.setdiff1d(np.arange(good.num_rows), list(problems))))
+            good = good.take(pa.array(np.delete(np.arange(good.num_rows), list(problems))))
         return good, [_rejected(table, row, reasons[row]) for row in sorted(reasons)]
 
     def _repeated(self, table: pa.Table) -> dict[int, str]:

@@ -43,7 +43,7 @@ MATCHED = f"{MATCHES}, note string"
 NOTED = StructType([StructField("note", StringType())])
 """What comes out where the matches go elsewhere."""
 
-_TEXT = pa.large_string()
+_TEXT = pa.string()
 _NAMES = ("publication_id", "subscription_id", "subscriber", "tag", "query_version", "ts")
 MATCH = pa.schema(list(zip(_NAMES, (_TEXT, _TEXT, _TEXT, _TEXT, pa.int64(), INSTANT), strict=True)))
 """The columns of a match, as Arrow has them."""
@@ -56,6 +56,9 @@ _ROUTE, _KEPT = "\0route", "\0kept"
 
 _MOST_ROWS = 1 << 14
 """Matches that go to Spark at once: few enough to be still in the processor's cache when they are written."""
+
+_MOST_BYTES = 1 << 30
+"""Of the texts of a column that go to Spark at once: it has room for twice that, with offsets of half the size."""
 
 _opened = Opened()
 
@@ -231,26 +234,30 @@ def _matches(
                 with work.timed():
                     own = slice(first, first + _MOST_ROWS)
                     piece = Deliveries(part.part, part.rows[own], part.numbers[own])
-                    batch = _delivered(rows, piece, share, matcher, work)
-                work.matches += batch.num_rows
-                if batch.num_rows:
-                    yield batch
+                    batches = _delivered(rows, piece, share, matcher, work)
+                work.matches += sum(batch.num_rows for batch in batches)
+                yield from (batch for batch in batches if batch.num_rows)
 
 
-def _delivered(posts: pa.Table, found: Deliveries, share: OpenShare, matcher: int, work: _Work) -> pa.RecordBatch:
+def _delivered(posts: pa.Table, found: Deliveries, share: OpenShare, matcher: int, work: _Work) -> list[pa.RecordBatch]:
+    """The matches: one batch, unless their texts are too long for it."""
     at, texts = found.rows, found.part.delivered(found.numbers)
+    ids = _column(posts["id"]).cast(pa.large_string()).take(pa.array(at))
+    if len(at) > 1 and max(text.nbytes for text in (ids, *texts)) > _MOST_BYTES:
+        halves = slice(None, len(at) // 2), slice(len(at) // 2, None)
+        parts = [Deliveries(found.part, at[half], found.numbers[half]) for half in halves]
+        return [batch for part in parts for batch in _delivered(posts, part, share, matcher, work)]
     if share.homes is not None:
         routes = MatcherSets.from_column(posts[_ROUTE], share.release.matchers)
         kept = np.flatnonzero(once(at, texts[0], matcher, routes, share.homes))
-        at, texts = at[kept], [text.take(pa.array(kept)) for text in texts]
+        at, ids, *texts = at[kept], *(text.take(pa.array(kept)) for text in (ids, *texts))
     if _KEPT in posts.column_names:
         routes = MatcherSets.from_column(posts[_KEPT], share.release.matchers)
         work.sampled += int(np.count_nonzero(~found_along(at, texts[0], matcher, routes, share.homes)))
-    rows = pa.array(at)
-    ids = _column(posts["id"]).cast(_TEXT).take(rows)
     has_instants = "ts" in posts.column_names and posts["ts"].type == INSTANT
-    instants = _column(posts["ts"]).take(rows) if has_instants else pa.nulls(len(rows), INSTANT)
-    return pa.RecordBatch.from_arrays([ids, *texts, instants, pa.nulls(len(rows), _TEXT)], schema=_MATCHED)
+    instants = _column(posts["ts"]).take(pa.array(at)) if has_instants else pa.nulls(len(at), INSTANT)
+    columns = [ids, *texts, instants, pa.nulls(len(at), _TEXT)]
+    return [pa.RecordBatch.from_arrays(columns, names=_MATCHED.names).cast(_MATCHED)]
 
 
 def _column(column: pa.ChunkedArray) -> pa.Array:

@@ -31,9 +31,9 @@ def rejected_rows(table: pa.Table) -> dict[int, Rejected]:
 def good_rows(table: pa.Table) -> tuple[pa.Table, npt.NDArray[np.int64]]:
     """The rows that are publications, as a canonical table, and which rows they are."""
     table = canonical(table)
-    rejected = rejected_rows(table)
-    kept = np.setdiff1d(np.arange(table.num_rows), list(rejected))
+    rejected, kept = rejected_rows(table), np.arange(table.num_rows)
     if rejected:
+        kept = np.delete(kept, list(rejected))
         table = canonical(table.take(pa.array(kept)))  # again: bad rows may have kept a column from it
     return table, kept
 
