@@ -317,8 +317,13 @@ def test_publishing_does_not_let_go_of_the_interpreter(query: str, named: bool) 
     text = " ".join(["fire x y", *(f"v{i}" for i in range(1100))])
     assert len(engine.publish(id="p", text=text)) > 3
     asleep, has_run = threading.Lock(), threading.Event()
+
+    def wake_up() -> None:
+        with asleep:
+            has_run.set()
+
     asleep.acquire()
-    other = threading.Thread(target=lambda: (asleep.acquire(), has_run.set()))
+    other = threading.Thread(target=wake_up)
     other.start()
     asleep.release()
     for _ in range(200):

@@ -11,6 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.spark import inprocess
+from tidings.index import gathering
 from tidings.registry.validation import check_subscriptions
 from tidings.spark import Plan, Releases, workers
 from tidings.terms import ENGLISH, Analyser
@@ -39,7 +40,7 @@ def test_long_texts_go_to_spark_in_more_batches(plan: Plan, tmp_path: Path, monk
     posts = pa.table({"id": ["p" * n for n in range(1, 40)], "text": ["fire and smoke", "rain", "none"] * 13})
     whole = inprocess.found(posts, release)
     assert len(whole.pairs) == 13 * (60 + 20)
-    monkeypatch.setattr(workers, "_MOST_BYTES", 1000)
+    monkeypatch.setattr(gathering, "MOST_BYTES", 1000)
     pieces = inprocess.found(posts, release)
     assert sorted(pieces.pairs) == sorted(whole.pairs) and pieces.notes.matches == whole.notes.matches
     if plan.layout == "replicated":

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from tidings.index.entries import NO_TEST, Entries, Entry, Loose
 from tidings.index.segment import Source
-from tidings.index.subscribers import FIRST_ROOM, NO_NUMBERS, Asked, ChainedSubscribers, Row, table_of
+from tidings.index.subscribers import FIRST_ROOM, NO_NUMBERS, TEXT, Asked, ChainedSubscribers, Row, table_of
 from tidings.model import Match
 from tidings.terms.growing import Growing, read_only
 from tidings.terms.vocabulary import IdArray
@@ -35,10 +35,11 @@ class RecentView:
     def asked(self) -> Asked:
         return self._asked
 
-    def delivered(self, numbers: IdArray) -> list[pa.Array]:
-        """Id, subscriber, tag and query version of some subscriptions."""
+    def delivered(self, numbers: IdArray, kind: pa.DataType = TEXT) -> list[pa.Array]:
+        """Id, subscriber, tag and query version of some subscriptions; ArrowInvalid if the texts are too long."""
         table = table_of([self._rows[number] for number in numbers.tolist()])
-        return [table[name].combine_chunks() for name in ("id", "subscriber", "tag", "query_version")]
+        *texts, versions = (table[name].combine_chunks() for name in ("id", "subscriber", "tag", "query_version"))
+        return [*(text.cast(kind) for text in texts), versions]
 
     def matches(self, publication_id: str, numbers: IdArray) -> list[Match]:
         """What a publication that these answer is to each of them."""

@@ -17,7 +17,7 @@ import pyarrow as pa
 from tidings.index.distinct import distinct_lists
 from tidings.index.entries import Entries, Loose, joined, loosened, runs, side_by_side
 from tidings.index.predicates import Predicates
-from tidings.index.subscribers import Asked, Subscribers
+from tidings.index.subscribers import TEXT, Asked, Subscribers
 from tidings.model import Match
 from tidings.terms.vocabulary import IdArray, IntArray
 
@@ -43,9 +43,9 @@ class Segment:
     def asked(self) -> Asked:
         return self.subscribers.asked
 
-    def delivered(self, numbers: IdArray) -> list[pa.Array]:
-        """Id, subscriber, tag and query version of some subscriptions."""
-        return self.subscribers.delivered(pa.array(numbers))
+    def delivered(self, numbers: IdArray, kind: pa.DataType = TEXT) -> list[pa.Array]:
+        """Id, subscriber, tag and query version of some subscriptions; ArrowInvalid if the texts are too long."""
+        return self.subscribers.delivered(numbers, kind)
 
     def matches(self, publication_id: str, numbers: IdArray) -> list[Match]:
         """What a publication that these answer is to each of them."""

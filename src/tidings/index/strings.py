@@ -65,7 +65,7 @@ class StringTable:
             raise DataError(f"{column.null_count:,} of {len(column):,} texts are null; leave them out or fill them in")
         if len(column) > _MOST_TEXTS:
             raise DataError(f"a table holds at most {_MOST_TEXTS:,} texts, got {len(column):,}; make several")
-        data, bounds = _bytes(column)
+        data, bounds = text_bytes(column)
         offsets, data = bounds - bounds[0], data[bounds[0] : bounds[-1]].copy()
         slots = np.full(_places(len(column)), FREE, dtype=np.int32)
         _fill(offsets, data, slots, np.empty(len(column), dtype=np.uint64))
@@ -122,7 +122,7 @@ class StringTable:
     def find_many(self, texts: pa.Array | pa.ChunkedArray) -> IntArray:
         """The number of each text, int64; -1 for one that is absent or null."""
         column = _column(texts)
-        data, bounds = _bytes(column)
+        data, bounds = text_bytes(column)
         numbers = np.empty(len(column), dtype=np.int64)
         _find_many(data, bounds, self.offsets, self.data, self.slots, numbers)
         if column.null_count:
@@ -174,7 +174,7 @@ def _column(texts: pa.Array | pa.ChunkedArray) -> pa.LargeStringArray:
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
-def _bytes(column: pa.LargeStringArray) -> tuple[ByteArray, IntArray]:
+def text_bytes(column: pa.LargeStringArray) -> tuple[ByteArray, IntArray]:
     """The bytes of a column, and int64[rows + 1] bounds of its rows in them."""
     _, offset_buffer, data_buffer = column.buffers()
     data = np.frombuffer(data_buffer or b"", dtype=np.uint8)

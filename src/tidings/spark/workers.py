@@ -57,9 +57,6 @@ _ROUTE, _KEPT = "\0route", "\0kept"
 _MOST_ROWS = 1 << 14
 """Matches that go to Spark at once: few enough to be still in the processor's cache when they are written."""
 
-_MOST_BYTES = 1 << 30
-"""Of the texts of a column that go to Spark at once: it has room for twice that, with offsets of half the size."""
-
 _opened = Opened()
 
 
@@ -241,9 +238,13 @@ def _matches(
 
 def _delivered(posts: pa.Table, found: Deliveries, share: OpenShare, matcher: int, work: _Work) -> list[pa.RecordBatch]:
     """The matches: one batch, unless their texts are too long for it."""
-    at, texts = found.rows, found.part.delivered(found.numbers)
-    ids = _column(posts["id"]).cast(pa.large_string()).take(pa.array(at))
-    if len(at) > 1 and max(text.nbytes for text in (ids, *texts)) > _MOST_BYTES:
+    at = found.rows
+    try:
+        ids = _column(posts["id"]).take(pa.array(at)).cast(_TEXT)
+        texts = found.part.delivered(found.numbers, _TEXT)
+    except pa.ArrowInvalid:
+        if len(at) == 1:
+            raise
         halves = slice(None, len(at) // 2), slice(len(at) // 2, None)
         parts = [Deliveries(found.part, at[half], found.numbers[half]) for half in halves]
         return [batch for part in parts for batch in _delivered(posts, part, share, matcher, work)]
@@ -257,7 +258,7 @@ def _delivered(posts: pa.Table, found: Deliveries, share: OpenShare, matcher: in
     has_instants = "ts" in posts.column_names and posts["ts"].type == INSTANT
     instants = _column(posts["ts"]).take(pa.array(at)) if has_instants else pa.nulls(len(at), INSTANT)
     columns = [ids, *texts, instants, pa.nulls(len(at), _TEXT)]
-    return [pa.RecordBatch.from_arrays(columns, names=_MATCHED.names).cast(_MATCHED)]
+    return [pa.RecordBatch.from_arrays(columns, schema=_MATCHED)]
 
 
 def _column(column: pa.ChunkedArray) -> pa.Array:

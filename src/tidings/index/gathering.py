@@ -1,0 +1,91 @@
+"""How do the texts of many numbers come to lie side by side? Sixteen bytes at a time.
+
+Ids are short, and those of a post's matches lie far from each other. Arrow's ``take`` copies just the bytes of each; to
+copy sixteen, whatever the length, and let the next text overwrite what is too much, takes half the time: nothing has to
+be known of a text before the processor goes on to the next.
+"""
+
+# ruff: noqa: ARG001  (an intrinsic is told the types of its arguments)
+# numba takes no annotations: shapes and types are in the docstrings.
+# mypy: disallow_untyped_defs=False
+# mypy: disallow_untyped_calls=False
+# mypy: disallow_untyped_decorators=False
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic
+
+from tidings.index.strings import ByteArray
+from tidings.terms.vocabulary import IntArray
+
+MOST_BYTES = 2**31 - 1
+"""Texts with short offsets have so many bytes together at most."""
+
+_AT_ONCE = 16
+
+
+def gathered(
+    offsets: IntArray, data: ByteArray, numbers: npt.NDArray[np.integer[Any]], kind: pa.DataType
+) -> pa.StringArray | pa.LargeStringArray:
+    """The texts ``data[offsets[n] : offsets[n + 1]]`` of these numbers, as ``string`` or ``large_string``.
+
+    Like Arrow's ``take``, it refuses with ArrowInvalid what does not fit into a ``string``.
+
+    >>> data = np.frombuffer(b"firesmoke", dtype=np.uint8)
+    >>> gathered(np.array([0, 4, 9]), data, np.array([1, 0, 1], dtype=np.int32), pa.string()).to_pylist()
+    ['smoke', 'fire', 'smoke']
+    """
+    size = _size(offsets, numbers)
+    if kind == pa.string() and size > MOST_BYTES:
+        raise pa.ArrowInvalid(f"{len(numbers):,} texts of {size:,} bytes are too long for one array")
+    ends = np.empty(len(numbers) + 1, dtype=np.int32 if kind == pa.string() else np.int64)
+    texts = np.empty(size + _AT_ONCE, dtype=np.uint8)
+    _gather(offsets, data, numbers, ends, texts)
+    return pa.Array.from_buffers(kind, len(numbers), [None, pa.py_buffer(ends), pa.py_buffer(texts[:size])])
+
+
+@intrinsic
+def _copy(_, to, at):
+    """Copy sixteen bytes from one address to another."""
+
+    def generate(context, builder, _, addresses):
+        several = ir.VectorType(ir.IntType(8), _AT_ONCE).as_pointer()
+        target, source = (builder.inttoptr(address, several) for address in addresses)
+        builder.store(builder.load(source, align=1), target, align=1)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64), generate
+
+
+@numba.njit(cache=True, nogil=True)
+def _size(offsets, numbers):
+    """The bytes of these texts."""
+    size = 0
+    for number in numbers:
+        size += offsets[number + 1] - offsets[number]
+    return size
+
+
+@numba.njit(cache=True, nogil=True)
+def _gather(offsets, data, numbers, ends, texts):
+    """Fill ``texts`` uint8, which has sixteen bytes to spare, and ``ends`` with the offsets of the texts in it."""
+    last = len(data) - _AT_ONCE
+    end = 0
+    ends[0] = 0
+    for k in range(len(numbers)):
+        begin = offsets[numbers[k]]
+        length = offsets[numbers[k] + 1] - begin
+        if length <= _AT_ONCE and begin <= last:
+            _copy(texts.ctypes.data + end, data.ctypes.data + begin)
+        else:
+            texts[end : end + length] = data[begin : begin + length]
+        end += length
+        ends[k + 1] = end
