@@ -97,17 +97,18 @@ def holds(p, row, kinds, slots, keys, circles, sequence_words, sequence_offsets,
 
 @numba.njit(cache=True, nogil=True)
 def _has(bits, t):
-    """Whether the row at hand has a term."""
-    return (bits[t >> 5] >> np.uint32(t & 31)) & np.uint32(1) != 0
+    """Whether the row at hand has a term. As an unsigned number, for a signed index may count from the end."""
+    u = np.uint32(t)
+    return (bits[u >> np.uint32(5)] >> (u & np.uint32(31))) & np.uint32(1) != 0
 
 
 @numba.njit(cache=True, nogil=True)
 def _set(row, terms, term_offsets, bits):
     """Let ``bits`` uint32[terms / 32], all 0 before, say which terms a row has."""
     for k in range(term_offsets[row], term_offsets[row + 1]):
-        t = terms[k]
-        if t >= 0:
-            bits[t >> 5] |= np.uint32(1) << np.uint32(t & 31)
+        if terms[k] >= 0:
+            u = np.uint32(terms[k])
+            bits[u >> np.uint32(5)] |= np.uint32(1) << (u & np.uint32(31))
     bits[ALWAYS] |= np.uint32(1)
 
 
@@ -115,7 +116,7 @@ def _set(row, terms, term_offsets, bits):
 def _clear(row, terms, term_offsets, bits):
     for k in range(term_offsets[row], term_offsets[row + 1]):
         if terms[k] >= 0:
-            bits[terms[k] >> 5] = np.uint32(0)
+            bits[np.uint32(terms[k]) >> np.uint32(5)] = np.uint32(0)
     bits[ALWAYS] = np.uint32(0)
 
 
@@ -175,13 +176,13 @@ def _emitted(held, row, tests, stream_offsets, stream, entry_queries, kinds, slo
 
 
 @numba.njit(cache=True, nogil=True)
-def _done(row, terms, term_offsets, bits, queries, query_bits):
-    """Clear all bits that a row and its queries have set; returns the row."""
+def _done(row, terms, term_offsets, bits, query_bits, out, begin, end):
+    """Clear all bits that a row and its queries, those in ``out`` from begin to end, have set; returns the row."""
     _clear(row, terms, term_offsets, bits)
     if query_bits[len(query_bits) - 1] != 0:
         query_bits[len(query_bits) - 1] = np.uint32(0)
-        for q in queries:
-            query_bits[q >> 5] = np.uint32(0)
+        for i in range(begin, end):
+            query_bits[out[i] >> 5] = np.uint32(0)
     return row
 
 
@@ -226,9 +227,9 @@ def match_chained(first_row, terms, term_offsets, numbers, lon, lat, token_offse
                     query_bits, out, found,
                 )  # fmt: skip
                 if found < 0:
-                    return _done(row, terms, term_offsets, bits, out[before:], query_bits)
+                    return _done(row, terms, term_offsets, bits, query_bits, out, before, len(out))
                 n = 0
-        _done(row, terms, term_offsets, bits, out[before:found], query_bits)
+        _done(row, terms, term_offsets, bits, query_bits, out, before, found)
         row_ends[row] = found
         counters[0] += candidates
         counters[1] += verified
@@ -237,27 +238,51 @@ def match_chained(first_row, terms, term_offsets, numbers, lon, lat, token_offse
 
 
 @numba.njit(cache=True, nogil=True)
-def _with_first(e, firsts, bits, held):
-    """The numbers, from e on, of those entries whose first term the row has; returns how many."""
-    count = 0
-    for i in range(len(firsts)):
-        held[count] = e + i
-        count += _has(bits, firsts[i])
-    return count
+def _with_first(e, stop, firsts, bits, held, n):
+    """Add to the ``n`` numbers in ``held`` those of the entries e … stop whose first term the row has; how many now."""
+    count = np.uint64(n)
+    for at in range(e, stop):
+        held[count] = at
+        count += np.uint64(_has(bits, firsts[np.uint64(at)]))
+    return np.int64(count)
 
 
 @numba.njit(cache=True, nogil=True)
-def _with_second(held, stream_offsets, stream, bits):
-    """Keep of the entries ``held`` those whose stream does not begin with a term that the row lacks; how many."""
-    count = 0
-    for i in range(len(held)):
-        at = held[i]
+def _with_second(n, stream_offsets, stream, bits, held):
+    """Keep of the ``n`` entries in ``held`` those whose stream does not begin with a term that the row lacks; how many."""
+    count = np.uint64(0)
+    for i in range(n):
+        at = np.uint64(held[np.uint64(i)])
         second = ALWAYS
-        if stream_offsets[at] < stream_offsets[at + 1]:
-            second = max(stream[stream_offsets[at]], ALWAYS)
+        if stream_offsets[at] < stream_offsets[at + np.uint64(1)]:
+            second = max(stream[np.uint64(stream_offsets[at])], ALWAYS)
         held[count] = at
-        count += _has(bits, second)
-    return count
+        count += np.uint64(_has(bits, second))
+    return np.int64(count)
+
+
+@numba.njit(cache=True, nogil=True)
+def _plain(n, tests, stream_offsets, stream, entry_queries, bits, held, out, found):
+    """Write the queries of those of the ``n`` entries in ``held`` that ask for terms alone, where the row has them all.
+
+    Others that may hold, and those of queries with several entries, are kept in ``held``. Returns how many queries
+    there are in ``out`` now, and how many entries are kept. ``out`` has room for all.
+    """
+    kept = np.uint64(0)
+    for i in range(n):
+        at = np.uint64(held[np.uint64(i)])
+        s, stop = stream_offsets[at], stream_offsets[at + np.uint64(1)]
+        while s < stop and stream[np.uint64(s)] >= 0 and _has(bits, stream[np.uint64(s)]):
+            s += 1
+        if s < stop and stream[np.uint64(s)] >= 0:
+            continue
+        if s < stop or len(tests) or entry_queries[at] < 0:
+            held[kept] = at
+            kept += np.uint64(1)
+        else:
+            out[np.uint64(found)] = entry_queries[at]
+            found += 1
+    return found, np.int64(kept)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -267,39 +292,45 @@ def match_side_by_side(first_row, terms, term_offsets, numbers, lon, lat, token_
     """:func:`match_chained` for entries side by side: those of term t are starts[t] … starts[t + 1].
 
     Entries are sifted in passes over many, each without branches: a pass that only looks something up waits for many
-    places of memory at once, and one that decided entry by entry would wait for each.
+    places of memory at once, and one that decided entry by entry would wait for each. Arrays are not sliced on the way:
+    each slice counts references, which takes longer than to sift the usual guard's entries.
     """
     found = 0
     rows = len(term_offsets) - 1
     held = np.empty(_MANY, dtype=np.int32)
     for row in range(first_row, rows):
-        candidates = verified = n = 0
+        candidates = verified = n = e = end = 0
         _set(row, terms, term_offsets, bits)
-        before = found
-        for k in range(term_offsets[row], term_offsets[row + 1] + 1):
-            e = end = 0
-            if k < term_offsets[row + 1] and 0 <= terms[k] < len(starts) - 1:
-                e, end = starts[terms[k]], starts[terms[k] + 1]
-            candidates += end - e
-            while e < end or (n > 0 and k == term_offsets[row + 1]):
-                stop = min(end, e + _MANY - n)
-                n += _with_first(e, firsts[e:stop], bits, held[n:])
-                e = stop
-                if n < _MANY and e < end:
-                    continue
-                if n < _MANY and k < term_offsets[row + 1]:
-                    break
-                verified += n
-                n = _with_second(held[:n], stream_offsets, stream, bits)
+        before, k = found, term_offsets[row]
+        while True:
+            while e == end and k < term_offsets[row + 1]:
+                if 0 <= terms[k] < len(starts) - 1:
+                    e, end = starts[terms[k]], starts[terms[k] + 1]
+                    candidates += end - e
+                k += 1
+            stop = min(end, e + _MANY - n)
+            n = _with_first(e, stop, firsts, bits, held, n)
+            e = stop
+            if n < _MANY and (e < end or k < term_offsets[row + 1]):
+                continue
+            if n == 0:
+                break
+            verified += n
+            n = _with_second(n, stream_offsets, stream, bits, held)
+            if found + n > len(out):
+                found = -1
+            else:
+                found, n = _plain(n, tests, stream_offsets, stream, entry_queries, bits, held, out, found)
+            if n > 0 and found >= 0:
                 found = _emitted(
                     held[:n], row, tests, stream_offsets, stream, entry_queries, kinds, slots, keys,
                     circles, sequence_words, sequence_offsets, numbers, lon, lat, token_offsets, tokens, bits,
                     query_bits, out, found,
                 )  # fmt: skip
-                if found < 0:
-                    return _done(row, terms, term_offsets, bits, out[before:], query_bits)
-                n = 0
-        _done(row, terms, term_offsets, bits, out[before:found], query_bits)
+            if found < 0:
+                return _done(row, terms, term_offsets, bits, query_bits, out, before, len(out))
+            n = 0
+        _done(row, terms, term_offsets, bits, query_bits, out, before, found)
         row_ends[row] = found
         counters[0] += candidates
         counters[1] += verified
