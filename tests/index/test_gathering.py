@@ -20,8 +20,9 @@ from tidings.index.strings import text_bytes
 
 @given(st.lists(st.text(max_size=40), min_size=1, max_size=20), st.data(), st.sampled_from([np.int32, np.int64]))
 def test_gathered_texts_are_those_that_arrow_takes(texts: list[str], data: st.DataObject, kind: type) -> None:
-    column = pa.array(texts, pa.large_string())
-    numbers: npt.NDArray[Any] = np.array(data.draw(st.lists(st.integers(0, len(texts) - 1), max_size=60)), dtype=kind)
+    column = pa.array(texts, data.draw(st.sampled_from([pa.string(), pa.large_string()])))
+    column = column.slice(data.draw(st.integers(0, len(texts) - 1)))
+    numbers: npt.NDArray[Any] = np.array(data.draw(st.lists(st.integers(0, len(column) - 1), max_size=60)), dtype=kind)
     bytes_, offsets = text_bytes(column)
     for text in (pa.string(), pa.large_string()):
         found = gathered(offsets, bytes_, numbers, text)
@@ -37,6 +38,12 @@ def test_nothing_is_read_beyond_the_end_of_a_mapped_file(tmp_path: Path) -> None
     offsets = np.arange(0, mmap.PAGESIZE + 1, 8, dtype=np.int64)
     numbers = np.arange(len(offsets) - 1, dtype=np.int32)[::-1].copy()
     assert set(gathered(offsets, np.asarray(mapped), numbers, pa.string()).to_pylist()) == {"x" * 8}
+
+
+def test_a_few_rows_of_a_giant_column_take_no_more_room_than_they_need() -> None:
+    data, offsets = text_bytes(pa.array(["x" * (1 << 20), "fire"]).slice(1))
+    many = np.zeros(1 << 20, dtype=np.int64)  # times the bytes of the column it would be a terabyte
+    assert len(gathered(offsets, data, many, pa.string())) == 1 << 20
 
 
 def test_what_does_not_fit_is_refused_as_arrow_does(monkeypatch: pytest.MonkeyPatch) -> None:

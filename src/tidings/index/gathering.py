@@ -43,12 +43,15 @@ def gathered(
     >>> gathered(np.array([0, 4, 9]), data, np.array([1, 0, 1], dtype=np.int32), pa.string()).to_pylist()
     ['smoke', 'fire', 'smoke']
     """
-    size = _size(offsets, numbers)
+    usual = int(offsets[-1] - offsets[0]) // max(1, len(offsets) - 1)
+    texts = np.empty(_AT_ONCE + len(numbers) * (usual + usual // 2), dtype=np.uint8)
+    ends = np.empty(len(numbers) + 1, dtype=np.int32 if kind == pa.string() else np.int64)
+    size = _gather(offsets, data, numbers, ends, texts)
     if kind == pa.string() and size > MOST_BYTES:
         raise pa.ArrowInvalid(f"{len(numbers):,} texts of {size:,} bytes are too long for one array")
-    ends = np.empty(len(numbers) + 1, dtype=np.int32 if kind == pa.string() else np.int64)
-    texts = np.empty(size + _AT_ONCE, dtype=np.uint8)
-    _gather(offsets, data, numbers, ends, texts)
+    if size + _AT_ONCE > len(texts):
+        texts = np.empty(size + _AT_ONCE, dtype=np.uint8)
+        _gather(offsets, data, numbers, ends, texts)
     return pa.Array.from_buffers(kind, len(numbers), [None, pa.py_buffer(ends), pa.py_buffer(texts[:size])])
 
 
@@ -66,26 +69,27 @@ def _copy(_, to, at):
 
 
 @numba.njit(cache=True, nogil=True)
-def _size(offsets, numbers):
-    """The bytes of these texts."""
-    size = 0
-    for number in numbers:
-        size += offsets[number + 1] - offsets[number]
-    return size
-
-
-@numba.njit(cache=True, nogil=True)
 def _gather(offsets, data, numbers, ends, texts):
-    """Fill ``texts`` uint8, which has sixteen bytes to spare, and ``ends`` with the offsets of the texts in it."""
-    last = len(data) - _AT_ONCE
-    end = 0
+    """Fill ``texts`` uint8 and ``ends`` with the offsets of the texts in it; returns the bytes of all of them.
+
+    Where they and the sixteen to spare do not fit, what is in ``texts`` is not all, and it has to be called again.
+    """
+    source, target = data.ctypes.data, texts.ctypes.data
+    readable, room = len(data) - _AT_ONCE, len(texts) - _AT_ONCE
+    end = np.int64(0)
     ends[0] = 0
     for k in range(len(numbers)):
-        begin = offsets[numbers[k]]
-        length = offsets[numbers[k] + 1] - begin
-        if length <= _AT_ONCE and begin <= last:
-            _copy(texts.ctypes.data + end, data.ctypes.data + begin)
-        else:
-            texts[end : end + length] = data[begin : begin + length]
+        number = np.uint64(numbers[np.uint64(k)])
+        begin = np.int64(offsets[number])
+        length = np.int64(offsets[number + np.uint64(1)]) - begin
+        if end + length <= room:
+            if length <= _AT_ONCE and begin <= readable:
+                _copy(target + end, source + begin)
+            elif length <= 2 * _AT_ONCE and begin + _AT_ONCE <= readable and end + _AT_ONCE <= room:
+                _copy(target + end, source + begin)
+                _copy(target + end + _AT_ONCE, source + begin + _AT_ONCE)
+            else:
+                texts[end : end + length] = data[begin : begin + length]
         end += length
-        ends[k + 1] = end
+        ends[np.uint64(k + 1)] = end
+    return end

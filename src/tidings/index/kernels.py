@@ -249,7 +249,7 @@ def _with_first(e, stop, firsts, bits, held, n):
 
 @numba.njit(cache=True, nogil=True)
 def _with_second(n, stream_offsets, stream, bits, held):
-    """Keep of the ``n`` entries in ``held`` those whose stream does not begin with a term that the row lacks; how many."""
+    """Keep of the ``n`` entries in ``held`` those whose stream begins with no term that the row lacks; how many."""
     count = np.uint64(0)
     for i in range(n):
         at = np.uint64(held[np.uint64(i)])

@@ -174,13 +174,14 @@ def _column(texts: pa.Array | pa.ChunkedArray) -> pa.LargeStringArray:
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
-def text_bytes(column: pa.LargeStringArray) -> tuple[ByteArray, IntArray]:
-    """The bytes of a column, and int64[rows + 1] bounds of its rows in them."""
+def text_bytes(column: pa.StringArray | pa.LargeStringArray) -> tuple[ByteArray, IntArray]:
+    """The bytes of a column, and [rows + 1] bounds of its rows in them, int64 of a ``large_string``, else int32."""
+    width: Any = np.int64 if pa.types.is_large_string(column.type) else np.int32
     _, offset_buffer, data_buffer = column.buffers()
     data = np.frombuffer(data_buffer or b"", dtype=np.uint8)
     if not len(column):
-        return data, np.zeros(1, dtype=np.int64)
-    return data, np.frombuffer(offset_buffer, dtype=np.int64)[column.offset : column.offset + len(column) + 1]
+        return data, np.zeros(1, dtype=width)
+    return data, np.frombuffer(offset_buffer, dtype=width)[column.offset : column.offset + len(column) + 1]
 
 
 @numba.njit(cache=True)  # numpy lets other threads in where there are more than 500
@@ -191,7 +192,7 @@ def _bounds(offsets, numbers, bounds):
 
 
 @numba.njit(cache=True, nogil=True)
-def _is_text(raw, start, end, offsets, data, number):
+def is_text(raw, start, end, offsets, data, number):
     """Whether the bytes start … end of ``raw`` are that text."""
     at = offsets[number]
     if offsets[number + 1] - at != end - start:
@@ -211,7 +212,7 @@ def _fill(offsets, data, slots, hashes):
         slot = (value ^ (value >> np.uint64(32))) & mask
         while slots[slot] != FREE:
             other = slots[slot]
-            if hashes[other] == value and _is_text(data, offsets[number], offsets[number + 1], offsets, data, other):
+            if hashes[other] == value and is_text(data, offsets[number], offsets[number + 1], offsets, data, other):
                 break
             slot = (slot + np.uint64(1)) & mask
         slots[slot] = number
@@ -223,7 +224,7 @@ def _look_up(raw, start, end, offsets, data, slots):
     mask = np.uint64(len(slots) - 1)
     value = fnv1a(raw, start, end)
     slot = (value ^ (value >> np.uint64(32))) & mask
-    while slots[slot] != FREE and not _is_text(raw, start, end, offsets, data, slots[slot]):
+    while slots[slot] != FREE and not is_text(raw, start, end, offsets, data, slots[slot]):
         slot = (slot + np.uint64(1)) & mask
     return slots[slot]
 

@@ -170,7 +170,7 @@ class Subscribers:
 def _taken(column: pa.LargeStringArray, numbers: IdArray, kind: pa.DataType) -> pa.Array:
     """Some of a column that has one element where all are equal."""
     if len(column) == 1:
-        return pa.repeat(column[0], len(numbers)).cast(kind)
+        return pa.repeat(column[0].cast(kind), len(numbers))
     data, offsets = text_bytes(column)
     return gathered(offsets, data, numbers, kind)
 

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tidings.index.text_set import TextSet
 from tidings.model import Rejected
 from tidings.tables.canonical import canonical
 from tidings.tables.validity import rejected_rows
@@ -34,8 +35,7 @@ class Sifter:
     """
 
     def __init__(self) -> None:
-        self._ids: set[str] = set()
-        self._older: set[str] = set()
+        self._ids, self._older = TextSet(), TextSet()
 
     def sift(self, table: pa.Table) -> tuple[pa.Table, list[Rejected]]:
         """The rows that are publications, as a canonical table, and the others."""
@@ -54,19 +54,13 @@ class Sifter:
 
     def _repeated(self, table: pa.Table) -> dict[int, str]:
         """The rows whose id came before."""
-        names = table["id"].to_pylist()
-        fresh = set(names)
         if len(self._ids) > REMEMBERED_IDS:
-            self._older, self._ids = self._ids, set()
-        if len(fresh) == len(names) and self._ids.isdisjoint(fresh) and self._older.isdisjoint(fresh):
-            self._ids |= fresh
-            return {}
-        found = {}
-        for row, name in enumerate(names):
-            if name in self._ids or name in self._older:
-                found[row] = f"publication {name!r}: its id came before"
-            self._ids.add(name)
-        return found
+            self._older, self._ids = self._ids, TextSet()
+        names = table["id"].combine_chunks()
+        met = self._ids.add(names)
+        if len(self._older):
+            met |= self._older.has(names)
+        return {int(row): f"publication {names[row].as_py()!r}: its id came before" for row in np.flatnonzero(met)}
 
 
 def _empty(table: pa.Table) -> dict[int, str]:

@@ -20,7 +20,9 @@ from pyspark import TaskContext
 from pyspark.sql.types import StringType, StructField, StructType
 
 from tidings.index import Counters
+from tidings.index.gathering import gathered
 from tidings.index.scanning import Deliveries
+from tidings.index.strings import text_bytes
 from tidings.partitioning import MatcherSets, Router
 from tidings.placement import found_along, once
 from tidings.spark.cut import Cut, Cutting, Undone, cut_posts, cut_routes, looked_at
@@ -240,7 +242,8 @@ def _delivered(posts: pa.Table, found: Deliveries, share: OpenShare, matcher: in
     """The matches: one batch, unless their texts are too long for it."""
     at = found.rows
     try:
-        ids = _column(posts["id"]).take(pa.array(at)).cast(_TEXT)
+        data, offsets = text_bytes(_column(posts["id"]))
+        ids = gathered(offsets, data, at, _TEXT)
         texts = found.part.delivered(found.numbers, _TEXT)
     except pa.ArrowInvalid:
         if len(at) == 1:

@@ -167,7 +167,7 @@ def cut(data, bounds, edges, chunk_offsets):
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
-def _eight(data, i):
+def eight_bytes(data, i):
     """The eight bytes from i on, the first one lowest: compiled to a single load."""
     i = np.uint64(i)
     low = np.uint64(data[i]) | np.uint64(data[i + np.uint64(1)]) << np.uint64(8)
@@ -177,7 +177,7 @@ def _eight(data, i):
 
 
 @numba.njit(cache=True, nogil=True)
-def _few(data, i, end):
+def few_bytes(data, i, end):
     """The same of those before ``end``, and zeros."""
     value = np.uint64(0)
     for j in range(min(end - i, 8)):
@@ -190,7 +190,7 @@ def _hash(data, begin, end):
     """The hash of a long chunk."""
     value = np.uint64(end - begin)
     for i in range(begin, end, 8):
-        value = (value ^ _few(data, i, end)) * _MIX
+        value = (value ^ few_bytes(data, i, end)) * _MIX
         value ^= value >> np.uint64(29)
     return value
 
@@ -241,10 +241,10 @@ def look_up(data, edges, slots, arena, meanings, unknown):
             slot = _long_slot(data, begin, end, slots, arena)
         else:
             if begin + SHORT_BYTES <= len(data):
-                first = _eight(data, begin) & _KEPT[end - begin]
-                second = _eight(data, begin + 8) & _KEPT[max(end - begin, 8) - 8]
+                first = eight_bytes(data, begin) & _KEPT[end - begin]
+                second = eight_bytes(data, begin + 8) & _KEPT[max(end - begin, 8) - 8]
             else:
-                first, second = _few(data, begin, end), _few(data, begin + 8, end)
+                first, second = few_bytes(data, begin, end), few_bytes(data, begin + 8, end)
             slot = _home(first, second, mask)
             while slots[slot, 0] != _FREE and (slots[slot, 0] != first or slots[slot, 1] != second):
                 slot = (slot + np.uint64(1)) & mask
@@ -269,7 +269,7 @@ def put(raw, place, meaning, slots):
     if len(raw) > SHORT_BYTES:
         first, second = np.uint64(place) << np.uint64(8), _hash(raw, 0, len(raw))
     else:
-        first, second = _few(raw, 0, len(raw)), _few(raw, 8, len(raw))
+        first, second = few_bytes(raw, 0, len(raw)), few_bytes(raw, 8, len(raw))
     slot = _free_slot(slots, first, second)
     slots[slot, 0], slots[slot, 1] = first, second
     slots[slot, 2] = np.uint64(len(raw)) << np.uint64(32) | np.uint64(meaning) & _LOW

@@ -1,0 +1,129 @@
+"""Which of these texts came before? A set that grows by whole columns, in flat arrays.
+
+Symbols of the kernels: text i is the UTF-8 bytes ``data[offsets[i] : offsets[i + 1]]`` and has ``hashes[i]``. ``slots``
+int32 is a hash table with open addressing: a power of two of places, at most two thirds of them taken, each the number
+of a text, or -1.
+"""
+
+# ruff: noqa: PLR0913, PLR0917  (kernels take arrays)
+# numba takes no annotations: shapes and types are in the docstrings.
+# mypy: disallow_untyped_defs=False
+# mypy: disallow_untyped_calls=False
+# mypy: disallow_untyped_decorators=False
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tidings.index.strings import FREE, ByteArray, is_text, text_bytes
+from tidings.terms.growing import Growing, read_only
+from tidings.terms.kernels import eight_bytes, few_bytes
+from tidings.terms.vocabulary import IntArray
+
+_FIRST_PLACES = 1 << 14
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+
+
+class TextSet:
+    """Texts, each once; 20 to 30 bytes for each beside its own.
+
+    >>> known = TextSet()
+    >>> known.add(pa.array(["fire", "smoke", "fire"])).tolist(), known.has(pa.array(["rain", "smoke"])).tolist()
+    ([False, False, True], [False, True])
+    """
+
+    def __init__(self) -> None:
+        self._offsets, self._data, self._hashes = Growing(np.int64), Growing(np.uint8), Growing(np.uint64)
+        self._offsets.append(0)
+        self._slots = np.full(_FIRST_PLACES, FREE, dtype=np.int32)
+
+    def __len__(self) -> int:
+        """How many texts were added, repeated ones too."""
+        return len(self._hashes)
+
+    def add(self, texts: pa.StringArray | pa.LargeStringArray) -> npt.NDArray[np.bool_]:
+        """Add a column without nulls; says of each text whether it came before. Cost: some 30 ns for each."""
+        data, bounds = _bytes(texts)
+        first, end = len(self), len(self._data)
+        self._data.extend(data[bounds[0] : bounds[-1]])
+        self._offsets.extend(bounds[1:] + (end - bounds[0]))
+        self._hashes.reach(first + len(texts))
+        if 3 * len(self) > 2 * len(self._slots):
+            self._slots = np.full(1 << (3 * len(self)).bit_length(), FREE, dtype=np.int32)
+            _refill(first, self._hashes.array, self._slots)
+        met = np.zeros(len(texts), dtype=np.bool_)
+        _file(first, self._offsets.view, self._data.view, self._hashes.array, self._slots, met)
+        return met
+
+    def has(self, texts: pa.StringArray | pa.LargeStringArray) -> npt.NDArray[np.bool_]:
+        """Says of each text of a column without nulls whether it is there."""
+        data, bounds = _bytes(texts)
+        met = np.zeros(len(texts), dtype=np.bool_)
+        _find(data, bounds, self._offsets.view, self._data.view, self._hashes.array, self._slots, met)
+        return met
+
+
+def _bytes(texts: pa.StringArray | pa.LargeStringArray) -> tuple[ByteArray, IntArray]:
+    """As the kernels are compiled for."""
+    data, bounds = text_bytes(texts)
+    return read_only(data), read_only(bounds.astype(np.int64))
+
+
+@numba.njit(cache=True, nogil=True)
+def _hash(data, begin, end):
+    """A number that depends on all bytes and their order."""
+    value = np.uint64(end - begin)
+    for i in range(begin, end - 8, 8):
+        value = (value ^ eight_bytes(data, i)) * _MIX
+        value ^= value >> np.uint64(29)
+    rest = eight_bytes(data, end - 8) if end - begin >= 8 else few_bytes(data, begin, end)
+    value = (value ^ rest) * _MIX
+    return value ^ value >> np.uint64(32)
+
+
+@numba.njit(cache=True, nogil=True)
+def _slot(raw, begin, end, value, offsets, data, hashes, slots):
+    """The slot of the text in the bytes begin … end of ``raw``, which has that hash, or a free one."""
+    mask = np.uint64(len(slots) - 1)
+    slot = value & mask
+    while slots[slot] != FREE:
+        other = slots[slot]
+        if hashes[other] == value and is_text(raw, begin, end, offsets, data, other):
+            break
+        slot = (slot + np.uint64(1)) & mask
+    return slot
+
+
+@numba.njit(cache=True, nogil=True)
+def _file(first, offsets, data, hashes, slots, met):
+    """File the texts from ``first`` on that are not there yet; fills ``met`` bool[texts from first on]."""
+    for k in range(len(met)):
+        begin, end = offsets[first + k], offsets[first + k + 1]
+        value = hashes[first + k] = _hash(data, begin, end)
+        slot = _slot(data, begin, end, value, offsets, data, hashes, slots)
+        met[k] = slots[slot] != FREE
+        if slots[slot] == FREE:
+            slots[slot] = first + k
+
+
+@numba.njit(cache=True, nogil=True)
+def _refill(count, hashes, slots):
+    """File the first so many texts by their hashes in a larger table that is empty; a repeated one does no harm."""
+    mask = np.uint64(len(slots) - 1)
+    for number in range(count):
+        slot = hashes[number] & mask
+        while slots[slot] != FREE:
+            slot = (slot + np.uint64(1)) & mask
+        slots[slot] = number
+
+
+@numba.njit(cache=True, nogil=True)
+def _find(raw, bounds, offsets, data, hashes, slots, met):
+    """Whether the texts raw[bounds[r] : bounds[r + 1]] are there: fills ``met`` bool[rows]."""
+    for row in range(len(met)):
+        begin, end = bounds[row], bounds[row + 1]
+        slot = _slot(raw, begin, end, _hash(raw, begin, end), offsets, data, hashes, slots)
+        met[row] = slots[slot] != FREE
