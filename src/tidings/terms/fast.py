@@ -14,6 +14,7 @@ import pyarrow as pa
 from tidings.model import DataError
 from tidings.terms import kernels
 from tidings.terms.analyser import Analyser
+from tidings.terms.cutting.kernels import cut
 from tidings.terms.growing import Growing, read_only
 from tidings.terms.vocabulary import IdArray, IntArray, TermSets, Vocabulary
 
@@ -155,7 +156,7 @@ class FastAnalyser:
             stop = max(row + 1, int(np.searchsorted(bounds, bounds[row] + _BLOCK_BYTES, side="right")) - 1)
             rows = slice(row, stop + 1)
             edges = np.empty((int(bounds[stop] - bounds[row] + stop - row) // 2 + 1, 2), dtype=np.int64)
-            blocks.append(self._meanings(data, edges[: kernels.cut(data, bounds[rows], edges, chunk_offsets[rows])]))
+            blocks.append(self._meanings(data, edges[: cut(data, bounds[rows], edges, chunk_offsets[rows])]))
             row = stop
         return np.concatenate(blocks), chunk_offsets
 
