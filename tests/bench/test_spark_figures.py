@@ -36,6 +36,7 @@ def test_ours_and_all_ways_of_sql_are_equal_before_they_are_measured(bench: Benc
     assert (figures["posts"], figures["sql_posts"], figures["subscriptions"]) == (400, 100, 300)
     assert figures["matches_per_post"] > 0 and figures["sql_rarest_word_by"] in plain_sql.WAYS
     assert figures["ratio_to_floor"] > 0 < figures["ratio_to_sql_pairs"]
+    assert figures["files_ratio_to_floor"] > 0 < figures["files_ratio_to_sql_pairs"]
     steps_us = [value for name, value in figures.items() if name.startswith("worker_")]
     assert len(steps_us) == 8 and all(value > 0 for value in steps_us)
     assert sum(steps_us[:-1]) <= 1.01 * figures["worker_all_us"]

@@ -20,7 +20,7 @@ from tidings.index import BruteForce
 from tidings.language import parse
 from tidings.model import DataError, Subscription
 from tidings.registry import Registry
-from tidings.spark import Plan, Releases, match
+from tidings.spark import ParquetFiles, Plan, Releases, match
 from tidings.spark.matching import matched, matches, observed
 from tidings.spark.notes import Notes
 from tidings.spark.shipping import shipped
@@ -74,6 +74,7 @@ def main(kind: str, home: Path) -> None:
     assert Notes.read(observation.get["notes"]).posts == POSTS.num_rows
     (home / "posts").mkdir()
     pq.write_table(POSTS, home / "posts" / "1.parquet")
+    check(match(ParquetFiles(spark, home / "posts"), ASKED), wanted)
     stream = spark.readStream.schema(posts.schema).parquet(str(home / "posts"))
     if kind == "connect":
         try:

@@ -1,8 +1,9 @@
 """How fast does Spark match with our index, beside plain Spark SQL and beside doing nothing at all?
 
-All ways read one file of posts and write to the sink that forgets, on two cores, in turn. Nothing at all is the floor:
-the same rows to Python and back. A second floor is what comes out: as many rows of matches as ours gives, made up
-without a look at the posts. Before anything is measured, ours and SQL have to give the same matches.
+All ways read one file of posts and write to the sink that forgets, on two cores, in turn. Ours is measured with a
+DataFrame of that file, and with the file itself, which workers read. Nothing at all is the floor: the same rows to
+Python and back. A second floor is what comes out: as many rows of matches as ours gives, made up without a look at the
+posts. Before anything is measured, ours and SQL have to give the same matches.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ from tidings.terms import ENGLISH
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from tidings.spark import ParquetFiles
+
 CHECKED_POSTS = 2_000
 TRIAL_POSTS = 10_000
 """Which way of SQL is the fastest shows only where its fixed costs, such as the broadcast, do not hide it."""
@@ -46,8 +49,8 @@ LEARNED_FROM = 8
 """From so many matchers on, a layout is also made by mappings that were learned."""
 
 PARTITIONERS = ("salb", "refined")
-WAYS = 5
-"""Floor, made up, ours, and SQL by the rarest word and by pairs."""
+WAYS = 6
+"""Floor, made up, ours of a DataFrame and of files, and SQL by the rarest word and by pairs."""
 _MADE_UP_ROWS = 1 << 14
 _FILE_PARTS = 16
 SESSION = {
@@ -94,15 +97,14 @@ def replicated(
 
     ``sql_posts``: SQL gets the first so many posts only.
     """
-    from tidings.spark import match  # noqa: PLC0415
+    from tidings.spark import ParquetFiles  # noqa: PLC0415
     from tidings.spark.workers import MATCHES  # noqa: PLC0415
 
     posts = bench.written("posts", workload.posts)
     began = time.perf_counter()
-    ours = match(
-        posts, workload.subscriptions, layout="replicated", folder=bench.folder / "index", sample=workload.sample
-    )
+    ours = _ours(workload, bench, posts)
     compiled_s = time.perf_counter() - began
+    files = _ours(workload, bench, ParquetFiles(bench.spark, bench.folder / "posts.parquet"))
     floor = posts.mapInArrow(unchanged, "id string, text string")
     first_s, _ = _seconds(ours), _seconds(floor)
     few = workload.posts.slice(0, CHECKED_POSTS)
@@ -115,6 +117,7 @@ def replicated(
         "floor": (floor, workload.posts.num_rows),
         "made_up": (posts.mapInArrow(MadeUp(round(matches / few.num_rows)), MATCHES), workload.posts.num_rows),
         "ours": (ours, workload.posts.num_rows),
+        "files": (files, workload.posts.num_rows),
         "sql_rarest_word": (by_way(plain), sql_rows),
         "sql_pairs": (by_way(plain_sql.PAIRS), sql_rows),
     }
@@ -135,9 +138,13 @@ def replicated(
             for name, value in best_and_median(f"{way}_posts_per_s", found).items()
         },
         "sql_rarest_word_by": plain,
-        "ratio_to_sql_rarest_word": round(best["ours"] / best["sql_rarest_word"], 1),
-        "ratio_to_sql_pairs": round(best["ours"] / best["sql_pairs"], 1),
+        **{
+            f"{name}ratio_to_{way}": round(best[own] / best[way], 1)
+            for own, name in (("ours", ""), ("files", "files_"))
+            for way in ("sql_rarest_word", "sql_pairs")
+        },
         "ratio_to_floor": round(best["ours"] / best["floor"], 3),
+        "files_ratio_to_floor": round(best["files"] / best["floor"], 3),
         "ratio_to_made_up": round(best["ours"] / best["made_up"], 3),
         "trial_posts": min(TRIAL_POSTS, workload.posts.num_rows),
         **{f"trial_{way}_posts_per_s": round(rate) for way, rate in trials.items()},
@@ -147,14 +154,10 @@ def replicated(
 
 def memory(workload: Workload, bench: Bench) -> dict[str, Any]:
     """How much memory the driver, the JVM and the Python workers have at most while all posts are matched."""
-    from tidings.spark import match  # noqa: PLC0415
-
     posts = bench.written("posts", workload.posts)
     with Watch() as watch:
         began = time.perf_counter()
-        ours = match(
-            posts, workload.subscriptions, layout="replicated", folder=bench.folder / "index", sample=workload.sample
-        )
+        ours = _ours(workload, bench, posts)
         compiled_s = time.perf_counter() - began
         compiling = watch.peak
         match_s = min(_seconds(ours), _seconds(ours))
@@ -171,6 +174,13 @@ def memory(workload: Workload, bench: Bench) -> dict[str, Any]:
         "peak_resident_bytes": peak.resident_bytes,
         **{f"peak_{kind}_bytes": size for kind, size in peak.by_kind.items()},
     }
+
+
+def _ours(workload: Workload, bench: Bench, posts: DataFrame | ParquetFiles) -> DataFrame:
+    from tidings.spark import match  # noqa: PLC0415
+
+    folder = bench.folder / "index"
+    return match(posts, workload.subscriptions, layout="replicated", folder=folder, sample=workload.sample)
 
 
 def sizes(most: int) -> list[int]:
@@ -350,10 +360,11 @@ def _asked_in_sql(bench: Bench, posts: pa.Table, subscriptions: pa.Table) -> Cal
 
 def _checked(workload: Workload, bench: Bench, posts: pa.Table) -> int:
     """How many matches some posts have; ours and each way of SQL give the same rows, or the run fails."""
-    from tidings.spark import match  # noqa: PLC0415
+    from tidings.spark import ParquetFiles  # noqa: PLC0415
 
-    found = match(bench.written("few", posts), workload.subscriptions, layout="replicated", sample=workload.sample)
-    ours = _sorted(found)
+    ours = _sorted(_ours(workload, bench, bench.written("few", posts)))
+    if not _sorted(_ours(workload, bench, ParquetFiles(bench.spark, bench.folder / "few.parquet"))).equals(ours):
+        raise DataError(f"{workload.name}: files have other matches than a DataFrame; this is a bug, please report it")
     by_way = _asked_in_sql(bench, posts, workload.subscriptions)
     for way in plain_sql.WAYS:
         if not _sorted(by_way(way)).equals(ours):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tidings.spark.learning import Learn
     from tidings.spark.matching import match
     from tidings.spark.overload import Overload, admitted
+    from tidings.spark.parquet import ParquetFiles
     from tidings.spark.pipeline import Pipeline, Running
     from tidings.spark.progress import Progress
     from tidings.spark.releases import Plan, Release, Releases
@@ -34,6 +35,7 @@ __all__ = [
     "Learn",
     "MemorySink",
     "Overload",
+    "ParquetFiles",
     "ParquetSink",
     "Pipeline",
     "Plan",
@@ -61,6 +63,7 @@ _HOMES = {
     "Learn": "learning",
     "MemorySink": "sinks",
     "Overload": "overload",
+    "ParquetFiles": "parquet",
     "ParquetSink": "sinks",
     "Pipeline": "pipeline",
     "Plan": "releases",

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # as everybody calls it
 
 from tidings.model import DataError
+from tidings.spark.parquet import ParquetFiles, Pieces
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +48,14 @@ class Columns:
                 raise DataError(f"the column {name!r} would be read as the field of that name; rename or drop it")
         return found | {name: name for name in columns if name not in own.values()}
 
-    def selected(self, publications: DataFrame, asked: Collection[str]) -> DataFrame:
+    def selected(self, publications: DataFrame | ParquetFiles, asked: Collection[str]) -> DataFrame | Pieces:
         """The fields, and the attributes that somebody asks about: whatever else there is stays where it is."""
         columns = publications.columns
         named = self.named(columns)
         names = dict.fromkeys([*(field.name for field in fields(self)), *sorted(asked)])
         wanted = {name: named[name] for name in names if name in named}
+        if isinstance(publications, ParquetFiles):
+            return publications.selected(wanted)
         if list(wanted) == columns and list(wanted.values()) == columns:
             return publications  # a selection costs a small batch ten milliseconds and more
         return publications.select([F.col(_quoted(column)).alias(name) for name, column in wanted.items()])

@@ -21,6 +21,7 @@ from tidings.spark.columns import Columns
 from tidings.spark.cut import Cut
 from tidings.spark.filed import Filed
 from tidings.spark.notes import REJECTED, Notes
+from tidings.spark.parquet import ParquetFiles, Pieces
 from tidings.spark.releases import MATCHERS, Layout, Plan, Release, Releases
 from tidings.spark.shipping import is_remote, shipped
 from tidings.spark.workers import MATCHED, MATCHES, NOTED, ROUTED, MatchAll, MatchShare, OnlyMatches, Route
@@ -33,7 +34,7 @@ _TOLD = 10
 
 
 def match(
-    publications: DataFrame,
+    publications: DataFrame | ParquetFiles,
     subscriptions: Subscriptions,
     *,
     layout: Layout | Literal["auto"] = "auto",
@@ -44,9 +45,10 @@ def match(
 ) -> DataFrame:
     """All matches: publication_id, subscription_id, subscriber, tag, query_version, ts.
 
-    ``publications`` is a batch or a stream. Columns other than id, text, ts, lat, lon and topic are attributes;
-    ``columns`` tells where the fields have other names. Attributes that nobody asks about are not read, and so not
-    checked. Rows that are no publications have no matches (:func:`matched` keeps them).
+    ``publications`` is a batch or a stream, or :class:`~tidings.spark.ParquetFiles`, which workers read themselves:
+    faster where posts lie in files and Spark has nothing to do with them before. Columns other than id, text, ts, lat,
+    lon and topic are attributes; ``columns`` tells where the fields have other names. Attributes that nobody asks about
+    are not read, and so not checked. Rows that are no publications have no matches (:func:`matched` keeps them).
 
     ``subscriptions``: a registry or its path, as it is now; or a table or DataFrame with id, query, and any of
     subscriber, tag, since, until, whose bad rows are logged and left out. A stream goes on with those of its start.
@@ -119,13 +121,13 @@ def observed(found: DataFrame, observation: Observation | str) -> DataFrame:
 
 
 def _planned(
-    publications: DataFrame,
+    publications: DataFrame | ParquetFiles,
     release: Release,
     columns: Columns | None,
     now: datetime | None = None,
     kept: int = 0,
     cut: Cut | None = None,
-) -> tuple[DataFrame, MatchAll | MatchShare]:
+) -> tuple[DataFrame | Pieces, MatchAll | MatchShare]:
     """What comes to the matchers, and what they do with it."""
     posts = (columns or Columns()).selected(publications, release.attributes)
     key = None if now is None else instant_key(now)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from tidings.spark.releases import Release
 
@@ -19,6 +19,6 @@ def shipped(release: Release, session: SparkSession, before: Release | None = No
     return replace(release, shipped=True)
 
 
-def is_remote(frame: DataFrame) -> bool:
+def is_remote(frame: object) -> bool:
     """Whether it belongs to Spark Connect, where a stream runs in a copy of the session that files do not reach."""
     return type(frame).__module__.startswith("pyspark.sql.connect.")
