@@ -47,6 +47,33 @@ def test_the_fast_analyser_equals_the_exact_one(texts: list[str]) -> None:
     assert [[fresh.vocabulary[i] for i in fresh.analyse_one(text)] for text in texts] == expected
 
 
+@pytest.mark.parametrize("filler", ["x", " ", "ä", "a b", "漢"])
+def test_what_a_byte_does_depends_on_no_block(filler: str) -> None:
+    """Text is cut 64 bytes at a time: each border of two blocks may lie in whatever has a meaning of its own."""
+    special = [
+        "@name's end",
+        "https://a.bc/d?e@f rain",
+        "http:/x",
+        "漢字 fire",
+        "a漢b",
+        "ﬁre:é",
+        "@",
+        "://",
+        "ㄱ々",
+        "",
+    ]
+    texts = [
+        (filler * count)[:count] + what + " smoke" + tail
+        for count in range(140)
+        for what in special
+        for tail in ("", "s")
+    ]
+    expected = [EXACT.words(text) for text in texts]
+    assert words(SHARED, list(texts)) == expected
+    assert words(SHARED, list(texts[::-1])) == expected[::-1]
+    assert [[SHARED.vocabulary[i] for i in SHARED.analyse_one(text)] for text in texts] == expected
+
+
 @settings(max_examples=300)
 @given(st.lists(_texts, max_size=3))
 def test_sequences_equal_the_exact_tokens(texts: list[str]) -> None:
