@@ -35,6 +35,22 @@ def test_it_grows_beyond_its_first_places(monkeypatch: pytest.MonkeyPatch) -> No
     assert not known.has(pa.array(["post 1000", "post"])).any()
 
 
+def test_a_text_that_comes_again_and_again_takes_one_place() -> None:
+    known = TextSet()
+    for _ in range(4):
+        known.add(pa.array(["same"] * 10_000))
+    assert np.count_nonzero(known._slots >= 0) == 1 and len(known) == 40_000
+
+
+@pytest.mark.parametrize("name", ["{}", "1600000000000{:06}", "{:032x}", "{}-a-long-end-that-is-the-same"])
+def test_ids_that_count_up_are_spread(name: str) -> None:
+    """Or each would be looked for among many others."""
+    known = TextSet()
+    known.add(pa.array([name.format(number) for number in range(10_000)]))
+    homes = np.unique(known._hashes.filled & np.uint64(len(known._slots) - 1))
+    assert len(homes) > 0.7 * 10_000  # by chance it would be 74 %
+
+
 def test_texts_of_one_hash_are_told_apart() -> None:
     """Whoever finds two ids of one hash must not be able to hide a post behind another's id."""
     known = TextSet()

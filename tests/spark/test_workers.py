@@ -35,7 +35,8 @@ def test_the_fast_analyser_gives_the_same_words_in_spark_workers(spark: SparkSes
 
 @pytest.mark.parametrize("plan", [Plan("replicated"), Plan("partitioned", 3)])
 def test_long_texts_go_to_spark_in_more_batches(plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = pa.table({"id": [f"s{i}" * 50 for i in range(60)], "query": ["fire", "smoke", "fire OR rain"] * 20})
+    queries, tags = ["fire", "smoke", "fire OR rain"] * 20, ["t" * 190] * 60
+    asked = pa.table({"id": [f"s{i}" * 50 for i in range(60)], "query": queries, "tag": tags})
     release = Releases(tmp_path, ENGLISH, None, plan).compiled(check_subscriptions(asked, ENGLISH).accepted)
     posts = pa.table({"id": ["p" * n for n in range(1, 40)], "text": ["fire and smoke", "rain", "none"] * 13})
     whole = inprocess.found(posts, release)
@@ -44,7 +45,7 @@ def test_long_texts_go_to_spark_in_more_batches(plan: Plan, tmp_path: Path, monk
     pieces = inprocess.found(posts, release)
     assert sorted(pieces.pairs) == sorted(whole.pairs) and pieces.notes.matches == whole.notes.matches
     if plan.layout == "replicated":
-        assert max(batch.num_rows for batch in workers.MatchAll(release)(iter(posts.to_batches()))) <= 10
+        assert max(batch.num_rows for batch in workers.MatchAll(release)(iter(posts.to_batches()))) <= 5
 
 
 def _words_of(analyser: Analyser):  # type: ignore[no-untyped-def]  # a closure that Spark pickles

@@ -24,12 +24,15 @@ from numba.core import types
 from numba.extending import intrinsic
 
 from tidings.index.strings import ByteArray
+from tidings.terms.growing import read_only
 from tidings.terms.vocabulary import IntArray
 
 MOST_BYTES = 2**31 - 1
 """Texts with short offsets have so many bytes together at most."""
 
 _AT_ONCE = 16
+_USUAL_MOST = 256
+"""At first room is made for texts that are no longer than this on average, however long those not asked for are."""
 
 
 def gathered(
@@ -43,16 +46,22 @@ def gathered(
     >>> gathered(np.array([0, 4, 9]), data, np.array([1, 0, 1], dtype=np.int32), pa.string()).to_pylist()
     ['smoke', 'fire', 'smoke']
     """
-    usual = int(offsets[-1] - offsets[0]) // max(1, len(offsets) - 1)
+    offsets, data = read_only(offsets), read_only(data)
+    usual = min(_USUAL_MOST, int(offsets[-1] - offsets[0]) // max(1, len(offsets) - 1))
     texts = np.empty(_AT_ONCE + len(numbers) * (usual + usual // 2), dtype=np.uint8)
     ends = np.empty(len(numbers) + 1, dtype=np.int32 if kind == pa.string() else np.int64)
     size = _gather(offsets, data, numbers, ends, texts)
-    if kind == pa.string() and size > MOST_BYTES:
-        raise pa.ArrowInvalid(f"{len(numbers):,} texts of {size:,} bytes are too long for one array")
+    check_size(len(numbers), size, kind)
     if size + _AT_ONCE > len(texts):
         texts = np.empty(size + _AT_ONCE, dtype=np.uint8)
         _gather(offsets, data, numbers, ends, texts)
     return pa.Array.from_buffers(kind, len(numbers), [None, pa.py_buffer(ends), pa.py_buffer(texts[:size])])
+
+
+def check_size(count: int, size_bytes: int, kind: pa.DataType) -> None:
+    """Refuse so many texts of so many bytes together if they do not fit into an array of that kind."""
+    if kind == pa.string() and size_bytes > MOST_BYTES:
+        raise pa.ArrowInvalid(f"{count:,} texts of {size_bytes:,} bytes are too long for one array")
 
 
 @intrinsic

@@ -318,17 +318,14 @@ def match_side_by_side(first_row, terms, term_offsets, numbers, lon, lat, token_
             verified += n
             n = _with_second(n, stream_offsets, stream, bits, held)
             if found + n > len(out):
-                found = -1
-            else:
-                found, n = _plain(n, tests, stream_offsets, stream, entry_queries, bits, held, out, found)
-            if n > 0 and found >= 0:
+                return _done(row, terms, term_offsets, bits, query_bits, out, before, found)
+            found, n = _plain(n, tests, stream_offsets, stream, entry_queries, bits, held, out, found)
+            if n > 0:
                 found = _emitted(
                     held[:n], row, tests, stream_offsets, stream, entry_queries, kinds, slots, keys,
                     circles, sequence_words, sequence_offsets, numbers, lon, lat, token_offsets, tokens, bits,
                     query_bits, out, found,
                 )  # fmt: skip
-            if found < 0:
-                return _done(row, terms, term_offsets, bits, query_bits, out, before, len(out))
             n = 0
         _done(row, terms, term_offsets, bits, query_bits, out, before, found)
         row_ends[row] = found

@@ -19,7 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidings.index.gathering import gathered
+from tidings.index.gathering import check_size, gathered
 from tidings.index.single.kernels import some_values
 from tidings.index.single.packs import ASKED, Pack
 from tidings.index.strings import StringTable, some_texts, text_bytes
@@ -170,6 +170,7 @@ class Subscribers:
 def _taken(column: pa.LargeStringArray, numbers: IdArray, kind: pa.DataType) -> pa.Array:
     """Some of a column that has one element where all are equal."""
     if len(column) == 1:
+        check_size(len(numbers), len(numbers) * column[0].as_buffer().size, kind)
         return pa.repeat(column[0].cast(kind), len(numbers))
     data, offsets = text_bytes(column)
     return gathered(offsets, data, numbers, kind)

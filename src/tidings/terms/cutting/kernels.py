@@ -188,17 +188,24 @@ def cut(data, bounds, edges, chunk_offsets):
         i, end = bounds[row], bounds[row + 1]
         while i < end:
             chunks, more = _bits_at(data, i, end, last)
-            width = _lowest(more) if more != _NONE else min(end - i, _WIDTH)
-            changes = chunks ^ (chunks << _ONE | np.uint64(n & 1))
-            if width < _WIDTH:
-                changes &= _below(width)
-            while changes != _NONE:
-                flat[np.uint64(n)] = i + _lowest(changes)
-                n += 1
-                changes &= changes - _ONE
-            i += width
-            if more != _NONE:
-                n, i = _cut_at(data, i, end, flat, n)
+            left = min(end - i, _WIDTH)
+            while left > 0:
+                width = _lowest(more) if more != _NONE else left
+                changes = chunks ^ (chunks << _ONE | np.uint64(n & 1))
+                if width < _WIDTH:
+                    changes &= _below(width)
+                while changes != _NONE:
+                    flat[np.uint64(n)] = i + _lowest(changes)
+                    n += 1
+                    changes &= changes - _ONE
+                after = i + width
+                if more != _NONE:
+                    n, after = _cut_at(data, after, end, flat, n)
+                left -= after - i
+                if left > 0:
+                    chunks >>= np.uint64(after - i)
+                    more >>= np.uint64(after - i)
+                i = after
         flat[n] = end
         n += n & 1
         chunk_offsets[row + 1] = chunk_offsets[0] + n // 2
