@@ -12,6 +12,7 @@ from functools import cache
 from multiprocessing import parent_process
 from multiprocessing.synchronize import Event
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlparse
 
 import pyarrow as pa
@@ -103,16 +104,20 @@ def subscribe_on(path: Path, seed: int, told: Path, enough: Event) -> None:
 
 
 def batches_of_files(checkpoint: Path) -> dict[int, list[Path]]:
-    """The files of each batch, by the log of Spark's file source."""
+    """The files of each batch, by the log of Spark's file source, and that of the offsets up to which a batch goes.
+
+    The source counts what it has found. That is not the batch, where one could not be begun: the next has both.
+    """
     found: dict[Path, int] = {}
     for log in (checkpoint / "spark" / "sources" / "0").glob("[0-9]*"):
         for line in log.read_text().splitlines():
             if line.startswith("{"):
                 entry = json.loads(line)
                 found[Path(unquote(urlparse(entry["path"]).path))] = entry["batchId"]
+    ends = {batch: int(end["logOffset"]) for batch, end in _ends(checkpoint).items()}
     batches: dict[int, list[Path]] = {}
-    for file, batch in sorted(found.items()):
-        batches.setdefault(batch, []).append(file)
+    for file, number in sorted(found.items()):
+        batches.setdefault(next(batch for batch, end in ends.items() if end >= number), []).append(file)
     return batches
 
 
@@ -120,13 +125,18 @@ def batches_of_offsets(checkpoint: Path, records: pa.Table, posts: Path) -> dict
     """The posts of each batch, by Spark's log of the offsets of a topic, what the topic holds, and files of posts."""
     everything = pa.concat_tables([pq.read_table(file) for file in sorted(posts.glob("*.parquet"))])
     row_of = {name: row for row, name in enumerate(everything["id"].to_pylist())}
-    logs = sorted((int(file.name), file) for file in (checkpoint / "spark" / "offsets").glob("[0-9]*"))
-    ends = {batch: json.loads(file.read_text().splitlines()[-1])["posts"] for batch, file in logs}
+    ends = {batch: end["posts"] for batch, end in _ends(checkpoint).items()}
     found: dict[int, list[int]] = {batch: [] for batch in ends}
     for record in records.to_pylist():
         batch = next(batch for batch in ends if ends[batch].get(str(record["partition"]), 0) > record["offset"])
         found[batch].append(row_of[record["key"]])
     return {batch: everything.take(rows) for batch, rows in found.items()}
+
+
+def _ends(checkpoint: Path) -> dict[int, dict[str, Any]]:
+    """Where each batch ends, as its source tells it, in order of the batches."""
+    logs = sorted((int(file.name), file) for file in (checkpoint / "spark" / "offsets").glob("[0-9]*"))
+    return {batch: json.loads(file.read_text().splitlines()[-1]) for batch, file in logs}
 
 
 def expected(
