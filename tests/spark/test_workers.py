@@ -48,6 +48,19 @@ def test_long_texts_go_to_spark_in_more_batches(plan: Plan, tmp_path: Path, monk
         assert max(batch.num_rows for batch in workers.MatchAll(release)(iter(posts.to_batches()))) <= 5
 
 
+def test_what_is_sent_to_matchers_is_the_same_when_it_is_sent_again(tmp_path: Path) -> None:
+    """Spark compares it where an executor died, and fails the job if a task that it runs again sends something else."""
+    asked = pa.table({"id": ["s", "t"], "query": ["fire", "smoke OR rain"]})
+    accepted = check_subscriptions(asked, ENGLISH).accepted
+    release = Releases(tmp_path, ENGLISH, None, Plan("partitioned", 3)).compiled(accepted)
+    posts = pa.table({"id": [*map(str, range(50)), "1"], "text": [*["fire and rain", "smoke"] * 25, "again"]})
+    first, again = (
+        pa.Table.from_batches(workers.Route(release, kept=5)(iter(posts.to_batches(max_chunksize=20)))).to_pylist()
+        for _ in range(2)
+    )
+    assert first == again and len({row["matcher"] for row in first}) > 1
+
+
 def _words_of(analyser: Analyser):  # type: ignore[no-untyped-def]  # a closure that Spark pickles
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from tidings.terms.fast import FastAnalyser  # noqa: PLC0415  # on the worker
