@@ -60,7 +60,8 @@ def test_what_is_told_of_plain_sql_is_in_the_result_files() -> None:
     names = ("ours", "sql_rarest_word", "sql_pairs", "floor")
     first, second = ([f"{own[f'{name}_posts_per_s']:,}" for name in names] for own in (words, posts))
     assert f"ours does {first[0]} posts/s, a join on the rarest word in plain SQL {first[1]} and one on pairs" in told
-    assert f"pairs of words {first[2]}; of whole posts {second[0]}, {second[1]} and {second[2]}." in told
+    files = f"({posts['files_posts_per_s']:,} where workers read the file)"
+    assert f"pairs of words {first[2]}; of whole posts {second[0]} {files}, {second[1]} and {second[2]}." in told
     assert f"through Python: {first[3]} and {second[3]} " in told
 
 
