@@ -26,7 +26,8 @@ class Tally:
     """The work of one task: publications in, how many of them were bad, entries looked at, matches out, milliseconds.
 
     In the partitioned layout publications pass tasks of the stage ``route`` and then those of ``match``, once for each
-    matcher that they are sent to; in the replicated one there is only ``match``, and a matcher is a partition.
+    matcher that they are sent to; in the replicated one there is only ``match``, and a matcher is a partition. A task
+    of ``route`` tells no milliseconds, since it must give the same rows when it is run again.
     ``sampled``: matches of publications that were spared from shedding, which would have been lost otherwise.
     """
 
