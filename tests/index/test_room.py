@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from tidings.index.kernels import ALWAYS, match_side_by_side
@@ -26,15 +27,7 @@ def test_a_row_that_has_no_room_leaves_all_bits_clear(room: int) -> None:
     memory[-BEYOND:] = 7
     out = np.full(room, 32 * (len(memory) - BEYOND + 5), dtype=np.int32)
     ends, counters = np.zeros(1, dtype=np.int64), np.zeros(3, dtype=np.int64)
-    publications = (
-        np.array([TERM], dtype=np.int32),
-        np.array([0, 1]),
-        np.zeros((1, 2), dtype=np.int64),
-        np.full(1, np.nan),
-        np.full(1, np.nan),
-        np.zeros(1, dtype=np.int64),
-        np.zeros(0, dtype=np.int32),
-    )
+    publications = _one_row(np.array([TERM], dtype=np.int32))
     entries = starts, firsts, no_tests, stream_offsets, no_stream, queries
     scratch = bits, memory[:-BEYOND], out, ends, counters
     done = match_side_by_side(0, *publications, *entries, *Predicates().arrays(), *scratch)
@@ -42,3 +35,37 @@ def test_a_row_that_has_no_room_leaves_all_bits_clear(room: int) -> None:
     assert (memory[-BEYOND:] == 7).all()
     if done:
         assert sorted(out.tolist()) == list(range(ENTRIES))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_guards_of_all_sizes_are_sifted_together(seed: int) -> None:
+    """Some have no entries, many have few, and some more than are sifted at a time."""
+    random = np.random.default_rng(seed)
+    sizes = np.append(0, np.where(random.random(1_500) < 0.98, random.integers(0, 12, 1_500), 1_100)).astype(np.int32)
+    starts = np.append(0, np.cumsum(sizes)).astype(np.int32)
+    has = random.random(len(sizes)) < 0.8
+    has[ALWAYS] = True
+    firsts = random.integers(0, len(sizes), starts[-1]).astype(np.int32)
+    terms = np.append(random.permutation(np.flatnonzero(has)), [-1, len(sizes), len(sizes) + 7]).astype(np.int32)
+    bits = np.zeros(len(sizes) // 32 + 2, dtype=np.uint32)
+    out, ends = np.zeros(starts[-1], dtype=np.int32), np.zeros(1, dtype=np.int64)
+    counters = np.zeros(3, dtype=np.int64)
+    entries = (
+        starts,
+        firsts,
+        *(np.zeros(n, dtype=np.int32) for n in (0, starts[-1] + 1, 0)),
+        np.arange(starts[-1], dtype=np.int32),
+    )
+    scratch = bits, np.zeros(starts[-1] // 32 + 2, dtype=np.uint32), out, ends, counters
+    assert match_side_by_side(0, *_one_row(terms), *entries, *Predicates().arrays(), *scratch) == 1
+    guards = np.repeat(np.arange(len(sizes)), sizes)
+    matched = np.flatnonzero(has[guards] & has[firsts])
+    assert sorted(out[: ends[0]].tolist()) == matched.tolist() and not bits.any()
+    assert counters.tolist() == [sizes[has].sum(), len(matched), len(matched)]
+
+
+def _one_row(terms: npt.NDArray[np.int32]) -> tuple[np.ndarray, ...]:
+    """A publication with these terms, and nothing else."""
+    nowhere = np.full(1, np.nan)
+    tokens = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int32)
+    return terms, np.array([0, len(terms)]), np.zeros((1, 2), dtype=np.int64), nowhere, nowhere, *tokens

@@ -27,6 +27,7 @@ ALWAYS = 0
 
 _EARTH_RADIUS_M = 6_371_008.8
 _MANY = 1024
+_FEW = 8
 
 
 @numba.njit(cache=True, nogil=True)
@@ -248,6 +249,17 @@ def _with_first(e, stop, firsts, bits, held, n):
 
 
 @numba.njit(cache=True, nogil=True)
+def _with_first_of(listed, few, firsts, bits, held, n):
+    """:func:`_with_first` for the first ``listed`` entries in ``few``."""
+    count = np.uint64(n)
+    for i in range(listed):
+        at = np.uint64(few[np.uint64(i)])
+        held[count] = at
+        count += np.uint64(_has(bits, firsts[at]))
+    return np.int64(count)
+
+
+@numba.njit(cache=True, nogil=True)
 def _with_second(n, stream_offsets, stream, bits, held):
     """Keep of the ``n`` entries in ``held`` those whose stream begins with no term that the row lacks; how many."""
     count = np.uint64(0)
@@ -293,27 +305,39 @@ def match_side_by_side(first_row, terms, term_offsets, numbers, lon, lat, token_
 
     Entries are sifted in passes over many, each without branches: a pass that only looks something up waits for many
     places of memory at once, and one that decided entry by entry would wait for each. Arrays are not sliced on the way:
-    each slice counts references, which takes longer than to sift the usual guard's entries.
+    each slice counts references, which takes longer than to sift the usual guard's entries. Guards with few entries are
+    listed and sifted together, for the processor guesses wrong at the end of each pass: _FEW numbers are written,
+    whether so many are there or not.
     """
     found = 0
     rows = len(term_offsets) - 1
+    last = np.uint32(max(len(starts) - 1, 0))
+    few = np.empty(_MANY + _FEW, dtype=np.int32)
     held = np.empty(_MANY, dtype=np.int32)
     for row in range(first_row, rows):
-        candidates = verified = n = e = end = 0
+        candidates = verified = n = listed = e = end = 0
         _set(row, terms, term_offsets, bits)
         before, k = found, term_offsets[row]
         while True:
-            while e == end and k < term_offsets[row + 1]:
-                if 0 <= terms[k] < len(starts) - 1:
-                    e, end = starts[terms[k]], starts[terms[k] + 1]
-                    candidates += end - e
+            while e == end and k < term_offsets[row + 1] and n + listed < _MANY:
+                t = np.uint32(terms[np.uint64(k)])
                 k += 1
-            stop = min(end, e + _MANY - n)
+                if t < last:
+                    e, end = starts[t], starts[t + np.uint32(1)]
+                    candidates += end - e
+                    if end - e <= min(_FEW, _MANY - n - listed):
+                        for i in range(_FEW):
+                            few[np.uint64(listed) + np.uint64(i)] = e + i
+                        listed += end - e
+                        e = end
+            stop = min(end, e + _MANY - n - listed)
             n = _with_first(e, stop, firsts, bits, held, n)
             e = stop
-            if n < _MANY and (e < end or k < term_offsets[row + 1]):
+            if n + listed < _MANY and (e < end or k < term_offsets[row + 1]):
                 continue
-            if n == 0:
+            n = _with_first_of(listed, few, firsts, bits, held, n)
+            listed = 0
+            if n == 0 and e == end and k == term_offsets[row + 1]:
                 break
             verified += n
             n = _with_second(n, stream_offsets, stream, bits, held)

@@ -24,6 +24,7 @@ from tidings.terms.kernels import eight_bytes, few_bytes
 from tidings.terms.vocabulary import IntArray
 
 _FIRST_PLACES = 1 << 14
+_AT_A_TIME = 64
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -100,14 +101,27 @@ def _slot(raw, begin, end, value, offsets, data, hashes, slots):
 
 @numba.njit(cache=True, nogil=True)
 def _file(first, offsets, data, hashes, slots, met):
-    """File the texts from ``first`` on that are not there yet; fills ``met`` bool[texts from first on]."""
-    for k in range(len(met)):
-        begin, end = offsets[first + k], offsets[first + k + 1]
-        value = hashes[first + k] = _hash(data, begin, end)
-        slot = _slot(data, begin, end, value, offsets, data, hashes, slots)
-        met[k] = slots[slot] != FREE
-        if slots[slot] == FREE:
-            slots[slot] = first + k
+    """File the texts from ``first`` on that are not there yet; fills ``met`` bool[texts from first on].
+
+    Some texts at a time: the slots of all of them are read before the first is filed, and so on their way at once.
+    Returns a number that means nothing, or nobody would read them.
+    """
+    mask = np.uint64(len(slots) - 1)
+    read = 0
+    for start in range(0, len(met), _AT_A_TIME):
+        stop = min(len(met), start + _AT_A_TIME)
+        for k in range(start, stop):
+            value = hashes[first + k] = _hash(data, offsets[first + k], offsets[first + k + 1])
+            read += slots[value & mask]
+        for k in range(start, stop):
+            slot = hashes[first + k] & mask
+            if slots[slot] != FREE:
+                begin, end = offsets[first + k], offsets[first + k + 1]
+                slot = _slot(data, begin, end, hashes[first + k], offsets, data, hashes, slots)
+                met[k] = slots[slot] != FREE
+            if not met[k]:
+                slots[slot] = first + k
+    return read
 
 
 @numba.njit(cache=True, nogil=True)
