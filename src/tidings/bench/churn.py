@@ -77,10 +77,11 @@ class Changes:
         change = self._one if self.settings.batch == 1 else self._many
         first, began = self.came, time.perf_counter()
         while not stop.is_set():
-            if self.came - first < (time.perf_counter() - began) * self.settings.rate_per_s:
+            early_s = (self.came - first) / self.settings.rate_per_s - (time.perf_counter() - began)
+            if early_s < 0:
                 change()
-            else:
-                time.sleep(_PAUSE_S)
+            else:  # until the next is due, for whoever wakes up only to look takes a turn of the publisher's
+                time.sleep(max(_PAUSE_S, early_s))
         return (self.came - first) / (time.perf_counter() - began)
 
     def left(self) -> pa.Table:
