@@ -80,7 +80,7 @@ class Changes:
             early_s = (self.came - first) / self.settings.rate_per_s - (time.perf_counter() - began)
             if early_s < 0:
                 change()
-            else:  # until the next is due, for whoever wakes up only to look takes a turn of the publisher's
+            else:  # until the next is due: to wake up only to look would take turns of the publisher's
                 time.sleep(max(_PAUSE_S, early_s))
         return (self.came - first) / (time.perf_counter() - began)
 
