@@ -169,6 +169,9 @@ _values = st.one_of(
 )
 
 
+_held = _values | st.lists(_values, max_size=3).map(tuple)
+
+
 @st.composite
 def publications(draw: st.DrawFn) -> Publication:
     words = draw(st.lists(st.sampled_from(WORDS + STOP_WORDS), max_size=7))
@@ -179,7 +182,7 @@ def publications(draw: st.DrawFn) -> Publication:
         lat=draw(_small) if placed else None,
         lon=draw(_small) if placed else None,
         topics=tuple(draw(st.lists(st.sampled_from(PATHS), max_size=2))),
-        attributes=draw(st.dictionaries(st.sampled_from(["symbol", "price"]), _values, max_size=2)),
+        attributes=draw(st.dictionaries(st.sampled_from(["symbol", "price"]), _held, max_size=2)),
     )
 
 
@@ -193,5 +196,9 @@ def random_publication(rng: random.Random) -> Publication:
         lat=lat,
         lon=lon,
         topics=tuple(rng.sample(PATHS, rng.randint(0, 2))),
-        attributes={name: rng.choice(values) for name in ("symbol", "price") if rng.random() < 0.8},
+        attributes={
+            name: rng.choice(values) if rng.random() < 0.5 else tuple(rng.choices(values, k=rng.randint(0, 3)))
+            for name in ("symbol", "price")
+            if rng.random() < 0.8
+        },
     )

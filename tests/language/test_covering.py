@@ -3,6 +3,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import assume, given, settings
@@ -105,20 +106,23 @@ def _pair(draw: st.DrawFn) -> tuple[Query, Query, tuple[str, ...]]:
     return draw(conjunctions), draw(conjunctions), kinds
 
 
+def _up_to(count: int, values: list[Any]) -> list[tuple[Any, ...]]:
+    """All ways for an attribute to have at most so many of some values: a query asks for three at most."""
+    return [some for size in range(count + 1) for some in itertools.combinations(values, size)]
+
+
 def _grid(kinds: tuple[str, ...]) -> Iterator[Publication]:
     """Every publication that the atoms of these kinds can tell apart."""
     texts = ["", "fire", "smoke", "fire smoke"] if "word" in kinds else [""]
-    symbols = [None, "A", "B", "C"] if "equal" in kinds else [None]
-    numbers = [None, *_GRID] if "range" in kinds else [None]
+    symbols = _up_to(3, ["A", "B", "C"]) if "equal" in kinds else [()]
+    numbers = _up_to(3, _GRID) if "range" in kinds else [()]
     places = [None, *itertools.product(_GRID[1:], _GRID[1:])] if "box" in kinds else [None]
     sets: list[tuple[str, ...]] = [()]
     if "topic" in kinds:
         sets += [(t,) for t in _TOPICS] + list(itertools.combinations(_TOPICS, 2))
     for text, symbol, number, place, topics in itertools.product(texts, symbols, numbers, places, sets):
         lon, lat = place if place is not None else (None, None)
-        values = {"s": symbol, "n": number}
-        kept = {name: value for name, value in values.items() if value is not None}
-        yield Publication("p", text, lat=lat, lon=lon, topics=topics, attributes=kept)
+        yield Publication("p", text, lat=lat, lon=lon, topics=topics, attributes={"s": symbol, "n": number})
 
 
 @settings(max_examples=250)
@@ -149,12 +153,22 @@ def test_covering_of_conjunctions_is_complete(pair: tuple[Query, Query, tuple[st
         ("fire OR smoke", "smoke OR fire", True),
         ("fire -drill", "fire -drill -test", True),
         ("fire -drill", "fire", False),
-        ("fire -symbol:A", "fire symbol:B", True),
+        ("fire -symbol:A", "fire symbol:B", False),  # a post may have both symbols
+        ("fire -id:A", "fire id:B", True),  # but only one id
         ("topic:a/*", "topic:a/b/c", True),
         ("lat:>=0", "bounding_box:[0 0 1 1]", True),
         ("bounding_box:[-1 -1 1 1]", "point_radius:[0 0 50km]", True),
         ("point_radius:[0 0 60km]", "point_radius:[0 0.05 50km]", True),
-        ("anything", "price:<1 price:>2", True),  # nothing answers the second
+        ("anything", "price:<1 price:>2", False),  # two prices answer the second
+        ("anything", "lat:<1 lat:>2", True),  # nothing is at two places
+        ("price:[2 TO 3]", "price:>=2 price:<=3", False),  # one price of 1, another of 4
+        ("price:>=2 price:<=3", "price:[2 TO 3]", True),
+        ("lat:[2 TO 3]", "lat:>=2 lat:<=3", True),
+        ("anything", "symbol:A symbol:B", False),
+        ("symbol:A", "symbol:A symbol:B", True),
+        ("name:*ab*", "name:a* name:*b", False),
+        ("fire -price:<3", "fire price:>5", False),
+        ("fire -price:<3", "fire -price:<5", True),
         ("anything", "id:7 id:>3", True),  # an id is text, and lies in no range
         ("ts:>=2019-01-01", "ts:2020-01-01", True),  # ts is an instant, so its text says which
         ('"forest fire"~1', '"forest fire"~5', False),

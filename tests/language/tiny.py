@@ -61,6 +61,8 @@ def _atom(atom: Query, p: Publication) -> bool | None:
         return any(re.match(pattern + "(/|$)", topic) for topic in p.topics)
     assert isinstance(atom, Equals | StartsWith | EndsWith | Contains | Range | Present)
     own = {"lat": p.lat, "lon": p.lon, **p.attributes}.get(atom.name)
+    if isinstance(own, tuple):
+        return any(_value(atom, one) for one in own)
     return own is not None and _value(atom, own)
 
 

@@ -68,7 +68,13 @@ def test_what_only_looks_like_an_instant_is_text(text: str) -> None:
         ({"topics": ("a\0",)}, "non-empty steps"),
         ({"attributes": {"price": float("nan")}}, "not a finite number"),
         ({"attributes": {"price": 10**400}}, "not a finite number"),
-        ({"attributes": {"tags": ["a"]}}, "is a list"),
+        ({"attributes": {"tags": ["a", b"b"]}}, "'tags' is a bytes; .*lists and objects"),
+        ({"attributes": {"user": {"photo": b"x"}}}, "'user.photo' is a bytes"),
+        ({"attributes": {"n": [1.0, float("inf")]}}, "not a finite number"),
+        ({"attributes": {"n": [0] * 10_001}}, "'n' has 10,001 values; at most 10,000"),
+        ({"attributes": {"user": {5: 1}}}, "the name 5, which is no text"),
+        ({"attributes": {"text": {"a": 1}}}, "'text' cannot name an attribute"),
+        ({"attributes": {"deep": eval("[" * 33 + "]" * 33)}}, "nested deeper than 32 levels"),
         ({"attributes": {"lat": 5}}, "cannot name an attribute"),
         ({"attributes": {5: 1}}, "cannot name an attribute"),
         ({"topics": "sports"}, "tuple of paths"),
@@ -178,3 +184,30 @@ def test_distance_agrees_with_a_known_one() -> None:
 def test_borders_belong_to_a_rectangle() -> None:
     box = Rectangle(0, 0, 1, 1)
     assert box.contains(0, 0) and box.contains(1, 1) and not box.contains(1.0000001, 1)
+
+
+def test_nested_attributes_are_taken_apart() -> None:
+    nested = {
+        "user": {"name": "ada", "age": None, "tags": ["x", None, "y"]},
+        "items": [{"price": 1, "of": {"n": 2}}, {"price": 3}, {}, None],
+        "deep": [[1, [2]], []],
+        "none": [],
+        "nobody": {},
+        "plain": 5,
+    }
+    post = Publication("p", attributes=nested)  # type: ignore[arg-type]
+    assert dict(post.attributes) == {
+        "plain": 5,
+        "deep": (1, 2),
+        "user.name": "ada",
+        "user.tags": ("x", "y"),
+        "items.price": (1, 3),
+        "items.of.n": (2,),
+    }
+    assert post.values("deep") == (1, 2) and post.values("plain") == (5,) and post.values("none") == ()
+    assert Publication("p", attributes=post.attributes) == post == pickle.loads(pickle.dumps(post))
+
+
+def test_of_two_attributes_with_one_name_the_one_of_fewer_steps_counts() -> None:
+    for nested in ({"user.name": "a", "user": {"name": "b"}}, {"user": {"name": "b"}, "user.name": "a"}):
+        assert dict(Publication("p", attributes=nested).attributes) == {"user.name": "a"}  # type: ignore[arg-type]

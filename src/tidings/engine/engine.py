@@ -39,7 +39,7 @@ from tidings.model import (
     SubscriptionError,
 )
 from tidings.model.subscription import checked_terms
-from tidings.model.values import Value, utc_now
+from tidings.model.values import utc_now
 from tidings.registry import Receipt, Registry, fold
 from tidings.registry.schemas import SUBSCRIPTION
 from tidings.registry.validation import check_subscriptions
@@ -248,9 +248,12 @@ class Engine:
         lon: float | None = None,
         topic: str | Iterable[str] = (),
         ts: datetime | None = None,
-        **attributes: Value | None,
+        **attributes: object,
     ) -> list[Match]:
-        """All matches of one publication. Refuses with PublicationError. Without ``ts`` it happens now."""
+        """All matches of one publication. Refuses with PublicationError. Without ``ts`` it happens now.
+
+        An attribute may be nested, as JSON is: see :class:`tidings.model.Publication`.
+        """
         topics = (topic,) if isinstance(topic, str) else tuple(topic)
         kept = {name: value for name, value in attributes.items() if value is not None}
         found = self._index.match_one(Publication(id, text, ts, lat, lon, topics, kept))

@@ -3,9 +3,11 @@
 ``covers(a, b)`` is sound: it says yes only if every publication that answers b answers a. It is complete for two
 conjunctions of words, equalities, ranges, rectangles and topics; beyond that it may say no where yes is true.
 
-How: what b requires is boiled down to *facts* (the possible texts of an attribute, the narrowest interval of a number
-or an instant, words, topics). An atom is implied if the facts leave no other way. A place is two numbers, ``lat`` and
-``lon``.
+How: what b requires is boiled down to *facts* (the possible texts of a value, the narrowest interval of a number or an
+instant, words, topics). An atom is implied if the facts leave no other way. A place is two numbers, ``lat`` and
+``lon``. An attribute may have several values, and each condition on it may be fulfilled by another one: ``n:>5 n:<3``
+is no contradiction, and what one condition says of its value says nothing of the others. A field (``id``, ``ts``,
+``lat``, ``lon``) has one value, which fulfils all conditions.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from tidings.model.values import equality_texts, instant_text, number_text, read
 from tidings.terms import ENGLISH, Analyser
 
 _DOMAINS = {"lat": (-90.0, 90.0), "lon": (-180.0, 180.0)}
+_ONE_VALUE = frozenset({"id", "ts", *_DOMAINS})
 _EXACT_FLOAT = 2.0**53
 _SLACK_M = 0.01
 _LARGEST = math.nextafter(math.inf, 0)
@@ -62,30 +65,20 @@ class _Facts:
 
     def __init__(self, atoms: Iterable[ResolvedAtom]) -> None:
         self.atoms = tuple(atoms)
-        self.texts: dict[str, frozenset[str]] = {}
-        self.numbers: dict[str, Interval] = {}
-        self.instants: dict[str, Interval] = {}
-        self.named: set[str] = set()
+        self.fields: dict[str, _Value] = {}
+        self.values: list[_Value] = []
         for atom in self.atoms:
             self._learn(atom)
-        if self.named & _DOMAINS.keys():
+        if self.fields.keys() & _DOMAINS.keys():
             for name, (low, high) in _DOMAINS.items():
-                self._narrow(name, Range(name, low, high))
-        if "ts" in self.named:  # always an instant
-            self._narrow("ts", Range("ts", low=datetime.min))
-        for name in self.texts.keys() & (self.numbers.keys() | self.instants.keys()):
-            self.texts[name] = frozenset(text for text in self.texts[name] if self._in_interval(name, text))
+                self._field(name).narrow(Range(name, low, high))
+        if "ts" in self.fields:  # always an instant
+            self.fields["ts"].narrow(Range("ts", low=datetime.min))
 
     @property
     def impossible(self) -> bool:
         """Whether no publication can fulfil the atoms."""
-        intervals = [*self.numbers.values(), *self.instants.values()]
-        return (
-            any(low > high for low, high in intervals)  # type: ignore[operator]  # both of one kind
-            or not all(self.texts.values())
-            or bool(self.numbers.keys() & self.instants.keys())
-            or "id" in self.numbers.keys() | self.instants.keys()  # always text
-        )
+        return any(value.impossible for value in (*self.fields.values(), *self.values))
 
     def imply(self, atom: ResolvedAtom) -> bool:
         """Whether ``atom`` holds for every publication that fulfils the atoms."""
@@ -98,99 +91,138 @@ class _Facts:
                 return any(isinstance(own, Topic) and is_below(own.path, path) for own in self.atoms)
             case Within(region):
                 return atom in self.atoms or self._imply_region(region)
-            case Present(name):
-                return name in self.named
-            case Range(name):
-                return self._imply_range(atom)
-            case Equals(name, literal):
-                return self._possible_texts(name) <= equality_texts(literal) if self._is_finite(name) else False
             case _:
-                return atom in self.atoms or self._imply_piece(atom)
+                return any(value.implies(atom) for value in self._values(atom.name))
 
     def _learn(self, atom: ResolvedAtom) -> None:
-        match atom:
-            case Equals(name, literal):
-                texts = equality_texts(literal)
-                self.texts[name] = self.texts.get(name, texts) & texts
-            case Range(name):
-                self._narrow(name, atom)
-            case Within(region):
-                self._learn_place(region)
-        if isinstance(atom, Equals | Range | Present | StartsWith | EndsWith | Contains):
-            self.named.add(atom.name)
+        if isinstance(atom, Within):
+            boxes = atom.region.bounds()
+            lat, lon = self._field("lat"), self._field("lon")
+            if len(boxes) == 1:
+                lat.narrow(Range("lat", boxes[0].south, boxes[0].north))
+                lon.narrow(Range("lon", boxes[0].west, boxes[0].east))
+        elif isinstance(atom, Equals | Range | Present | StartsWith | EndsWith | Contains):
+            if atom.name in _ONE_VALUE:
+                self._field(atom.name).learn(atom)
+            else:
+                self.values.append(_Value(atom.name))
+                self.values[-1].learn(atom)
 
-    def _learn_place(self, region: Rectangle | Circle) -> None:
-        self.named.update(_DOMAINS)
-        boxes = region.bounds()
-        if len(boxes) == 1:
-            self._narrow("lat", Range("lat", boxes[0].south, boxes[0].north))
-            self._narrow("lon", Range("lon", boxes[0].west, boxes[0].east))
+    def _field(self, name: str) -> _Value:
+        return self.fields.setdefault(name, _Value(name))
 
-    def _narrow(self, name: str, asked: Range) -> None:
-        low, high = closed(asked)
-        known = self.instants if isinstance(low, datetime) else self.numbers
-        own_low, own_high = known.get(name, (low, high))
-        known[name] = max(low, own_low), min(high, own_high)
-
-    def _interval(self, name: str) -> Interval | None:
-        return self.numbers.get(name) or self.instants.get(name)
-
-    def _in_interval(self, name: str, text: str) -> bool:
-        """Whether a value with this text, of the kind that the interval asks for, lies in it."""
-        value: Bound | None
-        if name in self.numbers:
-            number = read_number(text)
-            value = None if number is None or number_text(number) != text else float(number)
-        else:
-            instant = read_instant(text)
-            value = None if instant is None or instant_text(instant) != text else instant
-        low, high = self.numbers.get(name) or self.instants[name]
-        return value is not None and low <= value <= high  # type: ignore[operator]  # all of one kind
-
-    def _is_finite(self, name: str) -> bool:
-        return name in self.texts or self._single(name) is not None
-
-    def _single(self, name: str) -> str | None:
-        """The text of the only value that the interval leaves, if there is only one."""
-        interval = self._interval(name)
-        if interval is None or interval[0] != interval[1]:
-            return None
-        value = interval[0]
-        if isinstance(value, datetime):
-            return instant_text(value)
-        # Beyond 2^53 several whole numbers are one float64.
-        return number_text(value) if abs(value) < _EXACT_FLOAT else None
-
-    def _possible_texts(self, name: str) -> frozenset[str]:
-        single = self._single(name)
-        return self.texts[name] if name in self.texts else frozenset({single} if single is not None else ())
-
-    def _imply_range(self, asked: Range) -> bool:
-        low, high = closed(asked)
-        known = (self.instants if isinstance(low, datetime) else self.numbers).get(asked.name)
-        if known is None:
-            return False
-        if asked.name in self.texts:
-            return all(_Facts((asked,))._in_interval(asked.name, text) for text in self.texts[asked.name])
-        return low <= known[0] and known[1] <= high  # type: ignore[operator]  # all of one kind
+    def _values(self, name: str) -> list[_Value]:
+        """The values that the atoms ask for under a name."""
+        if name in _ONE_VALUE:
+            return [self.fields[name]] if name in self.fields else []
+        return [value for value in self.values if value.name == name]
 
     def _imply_region(self, region: Rectangle | Circle) -> bool:
         if isinstance(region, Rectangle):
             sides = (Range("lat", region.south, region.north), Range("lon", region.west, region.east))
-            return all(self._imply_range(side) for side in sides)
+            return all(self.imply(side) for side in sides)
         own = [atom.region for atom in self.atoms if isinstance(atom, Within) and isinstance(atom.region, Circle)]
         return any(
             distance_m(circle.lon, circle.lat, region.lon, region.lat) + circle.radius_m + _SLACK_M <= region.radius_m
             for circle in own
         )
 
-    def _imply_piece(self, asked: StartsWith | EndsWith | Contains) -> bool:
-        texts = self.texts.get(asked.name)
+
+_ValueAtom = Equals | Range | Present | StartsWith | EndsWith | Contains
+
+
+class _Value:
+    """What some atoms say of one value that fulfils them all."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._atoms: list[_ValueAtom] = []
+        self._texts: frozenset[str] | None = None
+        self._numbers: Interval | None = None
+        self._instants: Interval | None = None
+
+    def learn(self, atom: _ValueAtom) -> None:
+        self._atoms.append(atom)
+        if isinstance(atom, Equals):
+            texts = equality_texts(atom.value)
+            self._texts = texts if self._texts is None else self._texts & texts
+        elif isinstance(atom, Range):
+            self.narrow(atom)
+
+    def narrow(self, asked: Range) -> None:
+        low, high = closed(asked)
+        if isinstance(low, datetime):
+            own_low, own_high = self._instants or (low, high)
+            self._instants = max(low, own_low), min(high, own_high)  # type: ignore[type-var]  # all instants
+        else:
+            own_low, own_high = self._numbers or (low, high)
+            self._numbers = max(low, own_low), min(high, own_high)  # type: ignore[type-var]  # all numbers
+
+    @property
+    def impossible(self) -> bool:
+        """Whether no value can fulfil the atoms."""
+        intervals = [interval for interval in (self._numbers, self._instants) if interval is not None]
+        return (
+            any(low > high for low, high in intervals)  # type: ignore[operator]  # both of one kind
+            or len(intervals) == 2
+            or self._possible_texts() == frozenset()
+            or (self.name == "id" and bool(intervals))  # always text
+        )
+
+    def implies(self, atom: _ValueAtom) -> bool:
+        """Whether ``atom`` holds for every value that fulfils the atoms."""
+        match atom:
+            case Present():
+                return True
+            case Range():
+                return self._implies_range(atom)
+            case Equals(_, literal):
+                texts = self._possible_texts()
+                return texts is not None and texts <= equality_texts(literal)
+            case _:
+                return atom in self._atoms or self._implies_piece(atom)
+
+    def _possible_texts(self) -> frozenset[str] | None:
+        """The texts that the value can have, if they can be told one by one."""
+        interval = self._numbers or self._instants
+        if self._texts is not None:
+            return self._texts if interval is None else frozenset(t for t in self._texts if _in_interval(interval, t))
+        if interval is None or interval[0] != interval[1]:
+            return None
+        value = interval[0]
+        if isinstance(value, datetime):
+            return frozenset({instant_text(value)})
+        # Beyond 2^53 several whole numbers are one float64.
+        return frozenset({number_text(value)}) if abs(value) < _EXACT_FLOAT else None
+
+    def _implies_range(self, asked: Range) -> bool:
+        low, high = closed(asked)
+        known = self._instants if isinstance(low, datetime) else self._numbers
+        if known is None:
+            return False
+        if self._texts is not None:
+            return all(_in_interval((low, high), text) for text in self._possible_texts() or ())
+        return low <= known[0] and known[1] <= high  # type: ignore[operator]  # all of one kind
+
+    def _implies_piece(self, asked: StartsWith | EndsWith | Contains) -> bool:
+        texts = self._possible_texts() if self._texts is not None else None
         if texts is not None and all(_surely_text(text) and has_piece(asked, text) for text in texts):
             return True
-        pieces = [own for own in self.atoms if isinstance(own, StartsWith | EndsWith | Contains)]
-        same_side = [own for own in pieces if own.name == asked.name and isinstance(asked, Contains | type(own))]
-        return any(has_piece(asked, own.value) for own in same_side)
+        pieces = [own for own in self._atoms if isinstance(own, StartsWith | EndsWith | Contains)]
+        return any(has_piece(asked, own.value) for own in pieces if isinstance(asked, Contains | type(own)))
+
+
+def _in_interval(interval: Interval, text: str) -> bool:
+    """Whether a value with this text, of the kind that the interval asks for, lies in it."""
+    low, high = interval
+    value: Bound | None
+    if isinstance(low, datetime):
+        instant = read_instant(text)
+        value = None if instant is None or instant_text(instant) != text else instant
+    else:
+        number = read_number(text)
+        value = None if number is None or number_text(number) != text else float(number)
+    return value is not None and low <= value <= high  # type: ignore[operator]  # all of one kind
 
 
 def closed(asked: Range) -> Interval:

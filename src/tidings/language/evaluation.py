@@ -78,7 +78,7 @@ def _answer(query: Query, content: Content, analyser: Analyser) -> bool | None:
 
 
 def holds(atom: ResolvedAtom, content: Content) -> bool:
-    """Whether one condition holds."""
+    """Whether one condition holds; one on an attribute does if any of the attribute's values fulfils it."""
     match atom:
         case Sequence():
             return _has_sequence(atom, content.tokens)
@@ -90,8 +90,7 @@ def holds(atom: ResolvedAtom, content: Content) -> bool:
         case Topic(path):
             return any(is_below(topic.split("/"), path) for topic in content.publication.topics)
         case _:
-            value = content.publication.value(atom.name)
-            return value is not None and _value_holds(atom, value)
+            return any(_value_holds(atom, value) for value in content.publication.values(atom.name))
 
 
 def _has_sequence(sequence: Sequence, tokens: tuple[Token, ...]) -> bool:

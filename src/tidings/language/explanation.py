@@ -10,8 +10,11 @@ from tidings.language.normal import Conjunction, normal_form
 from tidings.language.printer import to_text
 from tidings.model.publication import Publication
 from tidings.model.query import Query, Topic, Within
-from tidings.model.values import value_text
+from tidings.model.values import Value, value_text
 from tidings.terms import ENGLISH, Analyser
+
+_TOLD = 5
+"""So many values of an attribute are named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,5 +93,12 @@ def _seen(atom: ResolvedAtom, content: Content) -> str:
         case Topic():
             return f"its topic is {', '.join(publication.topics)}" if publication.topics else "no topic"
         case _:
-            value = publication.value(atom.name)
-            return f"no {atom.name}" if value is None else f"{atom.name} is {value_text(value)}"
+            return _told(atom.name, publication.values(atom.name))
+
+
+def _told(name: str, values: tuple[Value, ...]) -> str:
+    """What an attribute holds, the first of many values."""
+    if not values:
+        return f"no {name}"
+    more = f" and {len(values) - _TOLD:,} more" if len(values) > _TOLD else ""
+    return f"{name} is {', '.join(value_text(value) for value in values[:_TOLD])}{more}"

@@ -3,29 +3,41 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
 
 from tidings.model.errors import PublicationError
-from tidings.model.values import Value, half_pair, utc
+from tidings.model.values import Held, Value, half_pair, utc
 
 MAX_TEXT_CHARS = 1_000_000
+MAX_VALUES = 10_000
+"""So many values may one attribute have."""
+
+MAX_LEVELS = 32
+"""So deep may objects and lists be nested in an attribute."""
+
 MAX_NUMBER = sys.float_info.max
 FIELDS = ("id", "text", "ts", "lat", "lon", "topic")
 """The names that are fields of their own; every other name is an attribute."""
 
 _OWN_VALUES = frozenset(FIELDS) - {"topic"}
+_NESTED = (dict, list, tuple)
 
 
 @dataclass(frozen=True, slots=True)
 class Publication:
     """One post, quote or alert. Validated when built; instants without a zone are in UTC.
 
+    An attribute has one value, or several in a list. Objects are taken apart: their fields are attributes with dotted
+    names, and those of objects in a list have several values. Of two with one name, that of fewer steps counts.
+
     >>> post = Publication("p1", "The White House says", topics=("news/politics",), attributes={"volume": 300000})
     >>> post.value("volume"), post.value("missing")
     (300000, None)
+    >>> Publication("p2", attributes={"user": {"name": "ada"}, "items": [{"price": 3}, {"price": 9}]}).attributes
+    mappingproxy({'user.name': 'ada', 'items.price': (3, 9)})
     """
 
     id: str
@@ -34,7 +46,7 @@ class Publication:
     lat: float | None = None
     lon: float | None = None
     topics: tuple[str, ...] = ()
-    attributes: Mapping[str, Value] = field(default_factory=dict, hash=False)
+    attributes: Mapping[str, Held] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         self._check_text("id", self.id)
@@ -52,21 +64,63 @@ class Publication:
             object.__setattr__(self, "ts", self._checked_instant("ts", self.ts))
         if self.topics != ():
             object.__setattr__(self, "topics", self._checked_topics())
-        kept = {name: self._checked(name, value) for name, value in self.attributes.items() if value is not None}
+        given = self.attributes
+        if any(isinstance(value, _NESTED) for value in given.values()):
+            given = self._taken_apart()
+        kept = {name: self._checked(name, value) for name, value in given.items() if value is not None}
         object.__setattr__(self, "attributes", MappingProxyType(kept))
 
     def __reduce__(self) -> tuple[type[Publication], tuple[object, ...]]:
         fields = (self.id, self.text, self.ts, self.lat, self.lon, self.topics, dict(self.attributes))
         return Publication, fields
 
-    def value(self, name: str) -> Value | None:
+    def value(self, name: str) -> Held | None:
         """What an attribute of that name holds, or None; the fields count as attributes too."""
         if name in _OWN_VALUES:
-            value: Value | None = getattr(self, name)
+            value: Held | None = getattr(self, name)
             return None if value == "" else value
         if name == "topic":
             return self.topics[0] if self.topics else None
         return self.attributes.get(name)
+
+    def values(self, name: str) -> tuple[Value, ...]:
+        """All values of an attribute or a field; none if it is absent."""
+        held = self.value(name)
+        return () if held is None else held if isinstance(held, tuple) else (held,)
+
+    def _taken_apart(self) -> dict[str, Held]:
+        """The attributes with dotted names; lists without a value are absent."""
+        found: dict[tuple[str, ...], list[Value]] = {}
+        several: set[tuple[str, ...]] = set()
+        for name, given in self.attributes.items():
+            self._check_name(name)
+            for path, value, in_list in self._leaves((name,), given, 0):
+                found.setdefault(path, []).append(value)
+                if in_list:
+                    several.add(path)
+        flat: dict[str, Held] = {}
+        for path in sorted(found, key=len):
+            flat.setdefault(".".join(path), tuple(found[path]) if path in several else found[path][0])
+        return flat
+
+    def _leaves(
+        self, path: tuple[str, ...], given: object, level: int
+    ) -> Iterator[tuple[tuple[str, ...], Value, bool]]:
+        """Each value in a nested attribute: where it is, what it is, and whether it is in a list."""
+        if not isinstance(given, _NESTED):
+            if given is not None:
+                yield path, given, False  # type: ignore[misc]  # it is checked later
+            return
+        if level == MAX_LEVELS:
+            raise self._error(f"its {path[0]!r} is nested deeper than {MAX_LEVELS} levels; leave it out, or flatten it")
+        if isinstance(given, dict):
+            for name, inner in given.items():
+                if not isinstance(name, str):
+                    raise self._error(f"its {path[0]!r} has the name {name!r}, which is no text")
+                yield from self._leaves((*path, name), inner, level + 1)
+            return
+        for inner in given:
+            yield from ((place, value, True) for place, value, _ in self._leaves(path, inner, level + 1))
 
     def _checked_degrees(self, name: str) -> float | None:
         degrees = getattr(self, name)
@@ -96,9 +150,19 @@ class Publication:
         except ValueError as error:
             raise self._error(f"its {name} is no instant: {error}") from None
 
-    def _checked(self, name: str, value: Value) -> Value:
+    def _check_name(self, name: object) -> None:
         if not isinstance(name, str) or name in FIELDS:
             raise self._error(f"{name!r} cannot name an attribute: names are text, and {', '.join(FIELDS)} are fields")
+
+    def _checked(self, name: str, value: Held) -> Held:
+        self._check_name(name)
+        if isinstance(value, tuple):
+            if len(value) > MAX_VALUES:
+                raise self._error(f"its {name!r} has {len(value):,} values; at most {MAX_VALUES:,} are taken")
+            return tuple([self._checked_value(name, one) for one in value])
+        return self._checked_value(name, value)
+
+    def _checked_value(self, name: str, value: Value) -> Value:
         if isinstance(value, str):
             self._check_text(name, value)
             return value
@@ -106,7 +170,8 @@ class Publication:
             return self._checked_instant(name, value)
         if not isinstance(value, int | float):
             raise self._error(
-                f"its {name!r} is a {type(value).__name__}; text, numbers, truth values, instants are taken"
+                f"its {name!r} is a {type(value).__name__}; text, numbers, truth values, instants, "
+                "and lists and objects of them are taken"
             )
         if not abs(value) <= MAX_NUMBER:  # so that NaN fails too
             raise self._error(f"its attribute {name!r} is not a finite number of float64's range; leave it out instead")

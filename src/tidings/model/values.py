@@ -1,7 +1,8 @@
 """What may an attribute hold, and when are two values the same?
 
 A value is text, a number, a truth value or an instant. Each has one canonical text, and equality in a
-query compares that text: ``volume:3e5`` finds the number 300000 and the text "300000" alike.
+query compares that text: ``volume:3e5`` finds the number 300000 and the text "300000" alike. An attribute may have
+several values; a condition holds if any of them fulfils it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import re
 from datetime import UTC, datetime
 
 Value = str | int | float | bool | datetime
+Held = Value | tuple[Value, ...]
+"""What an attribute holds: one value, or several."""
 
 # JSON's numbers: "007" is text, so that codes with leading zeros stay themselves.
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
