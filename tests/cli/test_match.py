@@ -90,7 +90,7 @@ def test_pieces_and_parts_lose_nothing(tmp_path: Path, monkeypatch: pytest.Monke
     steps: list[int] = []
     tally = flow.flow(engine, TableFile(tmp_path / "posts.parquet"), found.append, steps.append)
     assert pa.concat_tables(found).to_pylist() == engine.match(table).to_pylist()
-    assert (tally.posts, sum(steps), tally.rejected) == (500, 500, 0)
+    assert (tally.posts, sum(steps), tally.sifter.rejected) == (500, 500, 0)
     assert max(matches.num_rows for matches in found[2:]) <= 2 * 60
 
 

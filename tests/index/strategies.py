@@ -26,7 +26,10 @@ _columns: dict[pa.DataType, st.SearchStrategy[Any]] = {
 @st.composite
 def _attribute(draw: st.DrawFn, rows: int) -> pa.Array:
     kind = draw(st.sampled_from(list(_columns)))
-    return pa.array(draw(st.lists(st.none() | _columns[kind], min_size=rows, max_size=rows)), kind)
+    values = st.none() | _columns[kind]
+    if draw(st.booleans()):
+        kind, values = pa.list_(kind), st.none() | st.lists(values, max_size=4)
+    return pa.array(draw(st.lists(values, min_size=rows, max_size=rows)), kind)
 
 
 @st.composite

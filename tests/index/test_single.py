@@ -16,6 +16,7 @@ from tidings.model import Publication, Subscription
 
 QUERIES = (
     "fire", "fire smoke rain", "smoke -wind", '"fire smoke"', "has:volume", "volume:>3", "volume:>3 fire", "topic:news",
+    "volume:<3 volume:>800", "volume:[2 TO 3]", "volume:[1 TO 6] -symbol:B", "volume:{3 TO 901}", "symbol:A symbol:B",
     "fi*", "symbol:A", "bounding_box:[0 0 10 10]", "fire bounding_box:[0 0 10 10]", "point_radius:[5 5 100km] OR wind",
 )  # fmt: skip
 POSTS = [
@@ -25,6 +26,8 @@ POSTS = [
     Publication("far", "wind", lon=50.0, lat=5.0),
     Publication("number", "fire smoke", attributes={"volume": 5, "symbol": "A"}),
     Publication("low", attributes={"volume": 1}, topics=("news/sports",)),
+    Publication("several", "fire", attributes={"volume": (1, 5, 900), "symbol": ("B", "A", "A")}),
+    Publication("several low", "fire", attributes={"volume": (1, 2), "symbol": ("B",)}),
 ]
 
 
@@ -56,8 +59,8 @@ def test_each_kind_of_query_is_found_by_one_publication_as_by_many(is_old: bool)
             "text": [post.text for post in POSTS],
             "lon": [post.lon for post in POSTS],
             "lat": [post.lat for post in POSTS],
-            "volume": pa.array([post.attributes.get("volume") for post in POSTS], pa.int64()),
-            "symbol": [post.attributes.get("symbol") for post in POSTS],
+            "volume": pa.array([post.values("volume") for post in POSTS], pa.list_(pa.int64())),
+            "symbol": [post.values("symbol") for post in POSTS],
             "topic": [post.topics[0] if post.topics else None for post in POSTS],
         }
     )
@@ -65,6 +68,7 @@ def test_each_kind_of_query_is_found_by_one_publication_as_by_many(is_old: bool)
     for _ in range(2):  # the second time nothing may be left of the first
         singly = [(match.publication_id, match.subscription_id) for post in POSTS for match in index.match_one(post)]
         assert sorted(singly) == sorted(together)
+    assert len(index.match(table).ids) == len(together)
     assert {query for _, query in together} >= {"fire smoke rain", '"fire smoke"', "volume:>3 fire", "symbol:A"}
 
 

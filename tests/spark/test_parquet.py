@@ -75,7 +75,7 @@ def test_many_bytes_are_read_by_many_tasks(spark: SparkSession, folder: Path, mo
     monkeypatch.setattr(parquet, "PIECE_BYTES", 0)
     monkeypatch.setattr(parquet, "TASK_BYTES", 1)
     monkeypatch.setattr(parquet, "FEW_TASKS", 0)
-    numbers = files.selected({"id": "id"}).mapInArrow(_tasks, "task int")
+    numbers = files.selected({"id": ("id",)}).mapInArrow(_tasks, "task int")
     assert len({row["task"] for row in numbers.collect()}) == 3 * 4  # each file has four row groups
     assert rows(files) == expected
 

@@ -56,6 +56,11 @@ def test_dates_are_midnight_in_utc_and_instants_may_be_text_or_nanoseconds() -> 
     assert _publication(ts=pa.array([1], pa.timestamp("ns"))).ts == datetime(1970, 1, 1, tzinfo=UTC)
 
 
+def test_degrees_may_be_text() -> None:
+    post = _publication(lat=["-33.86"], lon=[" 151.21"])
+    assert (post.lat, post.lon) == (-33.86, 151.21)
+
+
 def test_decimals_are_numbers() -> None:
     assert _publication(price=[Decimal("1.50")]).value("price") == 1.5
     assert _publication(volume=[Decimal("300000")]).value("volume") == 300000
@@ -79,7 +84,10 @@ def test_an_id_may_be_a_number() -> None:
         ({"topic": [7]}, "topic is a int"),
         ({"topic": [["a", None]]}, "topic is a NoneType"),
         ({"price": [float("nan")]}, "not a finite number"),
-        ({"tags": [["a", "b"]]}, "'tags' is a list"),
+        ({"lat": ["1,5"], "lon": ["2"]}, "lat is a number of degrees, got '1,5'"),
+        ({"lat": ["91"], "lon": ["2"]}, "lat is between"),
+        ({"prices": [[1.0, float("nan")]]}, "not a finite number"),
+        ({"n": [[1] * 10_001]}, "'n' has 10,001 values; at most 10,000"),
         ({"ts": pa.array([2**60], pa.timestamp("us"))}, "cannot be read"),
         ({"text": pa.array([b"\xff"]).cast(pa.binary()).view(pa.string())}, "cannot be read"),
     ],

@@ -12,13 +12,13 @@ import pyarrow as pa
 import typer
 
 from tidings.cli.files import PIECE_ROWS, TableFile
-from tidings.cli.output import REASONS, progress, tell_rejected
+from tidings.cli.output import progress, tell_rejected
 from tidings.cli.sinks import Write, counted, printed, saved
 from tidings.engine import Engine
 from tidings.index.sample import MAX_ROWS
+from tidings.index.sifting import Sifter
 from tidings.model import DataError
 from tidings.registry import Registry
-from tidings.tables.validity import rejected_rows
 
 MOST_MATCHES = 1_000_000
 """About so many matches are held at once."""
@@ -26,12 +26,11 @@ MOST_MATCHES = 1_000_000
 
 @dataclass(slots=True)
 class Tally:
-    """What went by, and why some posts were refused."""
+    """What went by, and what was rejected."""
 
     posts: int = 0
     matches: int = 0
-    rejected: int = 0
-    reasons: list[str] = field(default_factory=list)
+    sifter: Sifter = field(default_factory=Sifter)
 
 
 def match_files(posts: Path, subscriptions: Path, output: Path | None, output_format: str, limit: int | None) -> None:
@@ -47,7 +46,7 @@ def match_files(posts: Path, subscriptions: Path, output: Path | None, output_fo
         with sink as write, progress("matching", file.count_rows(), shown=not mixed) as advance:
             tally = flow(engine, file, write, advance)
         spent_s = time.perf_counter() - began
-        tell_rejected("post", tally.rejected, tally.posts, tally.reasons)
+        tell_rejected("post", tally.sifter.rejected, tally.posts, tally.sifter.reasons)
         numbers = (counted(tally.posts, "post"), counted(len(engine), "subscription"), counted(tally.matches, "match"))
         typer.echo(f"{', '.join(numbers)}, {tally.posts / spent_s:,.0f} posts/s", err=True)
 
@@ -73,13 +72,8 @@ def flow(engine: Engine, file: TableFile, write: Write, advance: Callable[[int],
     """Match all posts of a file and hand their matches on."""
     tally = Tally()
     for piece in file.pieces():
-        table = _with_ids(piece, tally.posts)
-        for number, row in rejected_rows(table).items():
-            tally.rejected += 1
-            if tally.rejected <= REASONS:
-                tally.reasons.append(f"row {tally.posts + number}: {row.reason}")
-        for part in _parts(table, tally):
-            found = engine.match(part)
+        for part in _parts(_with_ids(piece, tally.posts), tally):
+            found = engine.match(part, sifter=tally.sifter)
             write(found)
             tally.posts += part.num_rows
             tally.matches += found.num_rows

@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import repeat
 from pathlib import Path
 from types import TracebackType
-from typing import IO
+from typing import IO, Any
 from uuid import uuid4
 
 import pyarrow as pa
@@ -25,6 +25,7 @@ import pyarrow.compute as pc
 from tidings.index import GuardIndex
 from tidings.index.guard import FEW
 from tidings.index.matcher import Clock
+from tidings.index.sifting import Sifter
 from tidings.index.store import Store, described
 from tidings.index.subscribers import COLUMNS, FOREVER_AFTER, FOREVER_BEFORE, keyed
 from tidings.language import Explanation, explain, parse, to_text
@@ -43,6 +44,7 @@ from tidings.model.values import utc_now
 from tidings.registry import Receipt, Registry, fold
 from tidings.registry.schemas import SUBSCRIPTION
 from tidings.registry.validation import check_subscriptions
+from tidings.tables.canonical import left_out
 from tidings.tables.columns import instant_key
 from tidings.terms import ENGLISH, Analyser
 
@@ -102,6 +104,7 @@ class Engine:
         self._tidying = threading.Lock()
         self._tidier: threading.Thread | None = None
         self._counts: dict[int, list[int]] = {}
+        self._warned: set[str] = set()
         self._unsaved_changes = 0
         self._version = 0
         self._look_at = 0
@@ -248,7 +251,7 @@ class Engine:
         lon: float | None = None,
         topic: str | Iterable[str] = (),
         ts: datetime | None = None,
-        **attributes: object,
+        **attributes: Any,
     ) -> list[Match]:
         """All matches of one publication. Refuses with PublicationError. Without ``ts`` it happens now.
 
@@ -260,18 +263,31 @@ class Engine:
         self._count(1, len(found))
         return found
 
-    def match(self, table: pa.Table) -> pa.Table:
+    def match(self, table: pa.Table, *, sifter: Sifter | None = None) -> pa.Table:
         """All matches of many publications: publication_id, subscription_id, subscriber, tag, query_version.
 
-        Columns: ``id``, and any of ``text``, ``ts``, ``lat``, ``lon``, ``topic``; every other one is an attribute. Rows
-        that are no publication have no matches (:func:`tidings.tables.validity.rejected_rows` tells why). All rows see
-        the same subscriptions.
+        Columns: ``id``, and any of ``text``, ``ts``, ``lat``, ``lon``, ``topic``; every other one is an attribute, or
+        several where it is nested (:mod:`tidings.tables.nesting`); a warning names what can be no attribute, once.
+        Rows that are no publication, and those whose id came before in the table, have no matches; a warning says how
+        many and why. A ``sifter`` keeps that instead, and knows ids again that came in other tables. All rows see the
+        same subscriptions.
         """
         if "id" not in table.column_names:
             raise DataError(f"a table of publications has a column 'id', got {', '.join(table.column_names) or 'none'}")
-        found = self._index.match_table(table)
+        self._warn_of(table.schema)
+        sifting = Sifter() if sifter is None else sifter
+        found = self._index.match_checked(sifting.sifted(table, self._index.batch_rows))
         self._count(table.num_rows, found.num_rows)
+        if sifter is None and sifting.rejected:
+            _log.warning("%s", sifting.summary())
         return found
+
+    def _warn_of(self, schema: pa.Schema) -> None:
+        """Name the columns that are no attributes, each once."""
+        for name, reason in left_out(schema).items():
+            if name not in self._warned:
+                self._warned.add(name)
+                _log.warning("the column %r is no attribute, and queries find nothing in it: %s", name, reason)
 
     def explain(self, subscription_id: str, publication: Publication) -> Explanation:
         """Why a publication answers a subscription, or why not.

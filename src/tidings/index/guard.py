@@ -461,15 +461,15 @@ class GuardIndex:
 
     def match_table(self, table: pa.Table) -> pa.Table:
         """The matches of many publications: publication_id, subscription_id, subscriber, tag, query_version."""
-        state = self._state
-        tables = [
-            self._matched_table(state, table.slice(start, state.batch_rows))
-            for start in range(0, table.num_rows, state.batch_rows)
-        ]
-        return pa.concat_tables([MATCHES.empty_table(), *tables])
+        starts = range(0, table.num_rows, self.batch_rows)
+        return self.match_checked(good_rows(table.slice(start, starts.step))[0] for start in starts)
 
-    def _matched_table(self, state: State, table: pa.Table) -> pa.Table:
-        canonical, _ = good_rows(table)
+    def match_checked(self, tables: Iterable[pa.Table]) -> pa.Table:
+        """:meth:`match_table` of canonical tables without bad rows; each should have :attr:`batch_rows` at most."""
+        state = self._state
+        return pa.concat_tables([MATCHES.empty_table(), *(self._matched_table(state, table) for table in tables)])
+
+    def _matched_table(self, state: State, canonical: pa.Table) -> pa.Table:
         found, _ = self._deliveries(state, canonical)
         rows = np.concatenate([np.zeros(0, dtype=np.int64), *(part.rows for part in found)])
         columns = [part.part.delivered(part.numbers) for part in found if len(part.numbers)]

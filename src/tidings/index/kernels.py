@@ -9,7 +9,7 @@ Entries of a guard lie side by side, or in a chain (``link``) where they are sti
 have a test are matched by :mod:`tidings.index.boxes.kernels`.
 """
 
-# ruff: noqa: PLR1714, PLR0913, PLR0917  (kernels take arrays, not objects, and calls cost)
+# ruff: noqa: PLR0913, PLR0917  (kernels take arrays, not objects, and calls cost)
 # numba takes no annotations: shapes and types are in the docstrings.
 # mypy: disallow_untyped_defs=False
 # mypy: disallow_untyped_calls=False
@@ -19,7 +19,7 @@ import math
 import numba
 import numpy as np
 
-from tidings.tables.columns import ABSENT
+from tidings.tables.columns import ABSENT, LEAST
 
 BOX, CIRCLE, SEQUENCE = 0, 1, 2
 ALWAYS = 0
@@ -75,10 +75,25 @@ def _has_near(words, window, tokens):
 
 
 @numba.njit(cache=True, nogil=True)
+def _any_between(mark, low, high, numbers):
+    """Whether any of the numbers that a mark stands for (tidings.index.several) is between two keys."""
+    k, width = mark - ABSENT, numbers.shape[1]
+    number = numbers[k // width, k % width]
+    while number != ABSENT:
+        if low <= number <= high:
+            return True
+        k += 1
+        number = numbers[k // width, k % width]
+    return False
+
+
+@numba.njit(cache=True, nogil=True)
 def in_box(p, row, slots, keys, numbers):
-    """Whether both numbers of a box are there and between its keys."""
+    """Whether both numbers of a box are there and between its keys, which neither ABSENT nor a mark is."""
     a, b = numbers[row, slots[p, 0]], numbers[row, slots[p, 1]]
-    return a != ABSENT and b != ABSENT and keys[p, 0] <= a <= keys[p, 1] and keys[p, 2] <= b <= keys[p, 3]
+    if keys[p, 0] <= a <= keys[p, 1] and keys[p, 2] <= b <= keys[p, 3]:
+        return True
+    return ABSENT < a < LEAST and _any_between(a, keys[p, 0], keys[p, 1], numbers)  # of one slot: no place has several
 
 
 @numba.njit(cache=True, nogil=True)
@@ -194,12 +209,12 @@ def match_chained(first_row, terms, term_offsets, numbers, lon, lat, token_offse
     """Match rows against chained entries; stops before a row whose matches do not fit into ``out``.
 
     ``terms`` int32 with ``term_offsets`` int64[rows + 1]: the terms of each row, -1 for one nobody asks for.
-    ``numbers`` int64[rows, slots]. The entries of term t are starts[t], then link[e], until -1; those from ``limit`` on
-    are newer than the reader and not there. entry_queries[e] is the query q of an entry, or -q - 1 where q has other
-    entries in this table that may match the same row. ``bits`` uint32[terms / 32 + 1] and ``query_bits``
-    uint32[queries / 32 + 2] are scratch, all 0 before and after. Matched queries go to ``out``; those of row r end at
-    row_ends[r]. ``counters`` int64[3] adds up candidates, verified and matches. Returns the first row that was not
-    matched.
+    ``numbers`` int64[rows + more, slots]: see tidings.index.several. The entries of term t are starts[t], then link[e],
+    until -1; those from ``limit`` on are newer than the reader and not there. entry_queries[e] is the query q of an
+    entry, or -q - 1 where q has other entries in this table that may match the same row. ``bits``
+    uint32[terms / 32 + 1] and ``query_bits`` uint32[queries / 32 + 2] are scratch, all 0 before and after. Matched
+    queries go to ``out``; those of row r end at row_ends[r]. ``counters`` int64[3] adds up candidates, verified and
+    matches. Returns the first row that was not matched.
     """
     found = 0
     rows = len(term_offsets) - 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from datetime import datetime
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -14,22 +14,23 @@ import pyarrow.compute as pc
 from tidings.index.dictionary import Dictionary
 from tidings.index.labels import LabelTerms
 from tidings.index.predicates import LAT, LON
+from tidings.index.several import Pairs, each_once, filled_up, keyed, marked, several_numbers
 from tidings.index.single.kernels import name_terms
 from tidings.index.single.packs import POST, Pack
 from tidings.model.publication import FIELDS, Publication
-from tidings.model.values import Value
+from tidings.model.values import Held, Value
 from tidings.tables.columns import (
     ABSENT,
     Slot,
     column_keys,
     distinct,
-    instant_key,
     is_instant,
     is_number,
     number_key,
     number_keys,
     place_columns,
 )
+from tidings.tables.nesting import elements, several
 from tidings.terms import Analyser, cells, intervals
 from tidings.terms.fast import FastAnalyser
 from tidings.terms.growing import Growing
@@ -38,15 +39,14 @@ from tidings.terms.vocabulary import IdArray, IntArray, TermSets
 FloatArray = npt.NDArray[np.float64]
 _NO_IDS: IdArray = np.zeros(0, dtype=np.int32)
 _NO_TOKENS = TermSets(np.zeros(1, dtype=np.int64), _NO_IDS)
-Pairs = tuple[IntArray, IdArray]
-"""Rows and the terms that they have, side by side."""
 
 
 class Batch(NamedTuple):
     """What the kernels need to know of some publications.
 
-    ``terms``: of each row, each once, -1 for one that nobody asks for. ``numbers`` int64[rows, slots]: keys of the
-    columns that ranges ask about, those of places first. ``lon``, ``lat``: NaN for no place. ``tokens``: words at their
+    ``terms``: of each row, each once, -1 for one that nobody asks for. ``numbers`` int64[rows + more, slots]: keys of
+    the columns that ranges ask about, those of places first. Where a row has several numbers, there is a mark, and they
+    stand behind the rows (tidings.index.several). ``lon``, ``lat``: NaN for no place. ``tokens``: words at their
     places, if asked for.
     """
 
@@ -56,12 +56,18 @@ class Batch(NamedTuple):
     lat: FloatArray
     tokens: TermSets
 
+    @property
+    def several(self) -> bool:
+        """Whether a row has several numbers, so that it may have several parts of a cover."""
+        return len(self.numbers) > len(self.terms)
+
 
 class Post(NamedTuple):
     """The same of one publication; ``rest`` is packed, and ``terms`` may be overwritten when the next one is read."""
 
     terms: IdArray
     rest: Pack
+    several: bool = False
 
 
 class Reader:
@@ -105,46 +111,56 @@ class Reader:
         if terms.values or terms.pieces:
             names = [*publication.attributes, *FIELDS]
             values = [(name, value) for name in names if (value := publication.value(name)) is not None]
-            found += [term for name, value in values for term in terms.value_terms(name, value)]
+            found += [term for name, held in values for term in self._held_terms(name, held)]
         if terms.prefixes and text:
             forms = self._forms.analyse_one(text).tolist()
             found += {term for form in forms for term in terms.form_terms(self._forms.vocabulary[form])}
-        rest = self._nothing
+        rest, several = self._nothing, False
         if with_tokens or terms.slots or publication.lon is not None:
             numbers, more = self._numbers_of_one(publication)
             found += more
             tokens = self._words.sequences(pa.array([text], pa.large_string())) if with_tokens else _NO_TOKENS
-            place = (np.array([math.nan if d is None else d]) for d in (publication.lon, publication.lat))
-            rest = Pack(POST, (numbers, *place, tokens.offsets, tokens.ids))
+            place = ([math.nan if d is None else d] * len(numbers) for d in (publication.lon, publication.lat))
+            rest = Pack(POST, (numbers, *map(np.array, place), tokens.offsets, tokens.ids))
+            several = len(numbers) > 1
         words = self._words.set_of_one(text) if text and terms.has_words else _NO_IDS
-        return Post(np.concatenate([words, np.array(found, dtype=np.int32)]) if found else words, rest)
+        return Post(np.concatenate([words, np.array(found, dtype=np.int32)]) if found else words, rest, several)
+
+    def _held_terms(self, name: str, held: Held) -> Iterable[int]:
+        """The terms of what an attribute holds, each once."""
+        if not isinstance(held, tuple):
+            return self._terms.value_terms(name, held)
+        return {term for value in held for term in self._terms.value_terms(name, value)}
 
     def _numbers_of_one(self, publication: Publication) -> tuple[IntArray, list[int]]:
-        """The row of keys, and the terms of intervals and cells."""
+        """The keys, and the terms of intervals and cells."""
         terms = self._terms
         slots = list(terms.slots.items())
-        row = np.full((1, 2 + len(slots)), ABSENT, dtype=np.int64)
+        row = [int(ABSENT)] * (2 + len(slots))
+        more: list[int] = []
         found: list[int] = []
         for slot, number in slots:
             name, of_instants = slot
-            value = None if name == "id" else publication.value(name)
-            if of_instants and isinstance(value, datetime):
-                key = instant_key(value)
-                plain = float(key)
-            elif not of_instants and isinstance(value, int | float) and not isinstance(value, bool):
-                plain = float(value)
-                key = number_key(plain)
+            held = None if name == "id" else publication.value(name)
+            if not isinstance(held, tuple):
+                key = keyed(held, of_instants)
+                if key is None:
+                    continue
+                row[number], plain = key[0], [key[1]]
             else:
-                continue
-            row[0, number] = key
-            if slot in terms.intervals:
-                found += terms.intervals[slot].above(np.array([intervals.interval(plain)], np.uint64))[1].tolist()
+                known = dict(key for value in held if (key := keyed(value, of_instants)) is not None)
+                plain = list(known.values())
+                row[number] = marked(list(known), len(row), more)
+            if slot in terms.intervals and plain:
+                leaves = np.array([intervals.interval(one) for one in plain], np.uint64)
+                above = terms.intervals[slot].above(leaves)[1].tolist()
+                found += above if len(plain) == 1 else set(above)
         if publication.lon is not None and publication.lat is not None:
-            row[0, LON], row[0, LAT] = number_key(publication.lon), number_key(publication.lat)
+            row[LON], row[LAT] = number_key(publication.lon), number_key(publication.lat)
             if len(terms.cells):
                 leaf = cells.cell(publication.lon, publication.lat)
                 found += terms.cells.above(np.array([leaf], dtype=np.uint64))[1].tolist()
-        return row, found
+        return filled_up(np.array([row], dtype=np.int64), np.array(more, dtype=np.int64)), found
 
     def _numbers(self, table: pa.Table, lon: FloatArray, lat: FloatArray) -> IntArray:
         slots = list(self._terms.slots.items())
@@ -152,10 +168,17 @@ class Reader:
         for number, degrees in ((LON, lon), (LAT, lat)):
             there = ~np.isnan(degrees)
             numbers[there, number] = number_keys(degrees[there])
+        more: list[IntArray] = []
         for slot, number in slots:
-            if (column := _slot_column(table, slot)) is not None:
+            if (column := _slot_column(table, slot)) is None:
+                continue
+            if not several(column):
                 numbers[:, number] = column_keys(column)
-        return numbers
+            else:
+                end = numbers.size + sum(map(len, more))
+                numbers[:, number], behind = several_numbers(column, end)
+                more.append(behind)
+        return filled_up(numbers, np.concatenate(more)) if more else numbers
 
     def _value_pairs(self, table: pa.Table) -> list[Pairs]:
         """Equalities, pieces of text, and presence."""
@@ -164,9 +187,11 @@ class Reader:
             column = table[name]
             if (term := self._terms.present.get(name)) is not None:
                 found.append(_pairs_of(_present_rows(name, column), term))
-            if (name in self._terms.values or name in self._terms.pieces) and not pa.types.is_nested(column.type):
+            if name in self._terms.values or name in self._terms.pieces:
+                owners, column = elements(column) if several(column) else (None, column)
                 rows, values = distinct(column)
-                found.append(_expanded(rows, [self._value_terms(name, value) for value in values]))
+                pairs = _expanded(rows, [self._value_terms(name, value) for value in values])
+                found.append(pairs if owners is None else each_once(owners[pairs[0]], pairs[1]))
         return found
 
     def _value_terms(self, name: str, value: Value | None) -> tuple[int, ...]:
@@ -177,6 +202,11 @@ class Reader:
         found = []
         for slot, wanted in list(self._terms.intervals.items()):
             if (column := _slot_column(table, slot)) is not None:
+                if several(column):
+                    rows, values = elements(column)
+                    leaves = intervals.intervals(_interval_numbers(values))
+                    found.append(each_once(*_label_pairs(rows, leaves, wanted)))
+                    continue
                 rows = np.flatnonzero(column.is_valid().to_numpy())
                 numbers = _interval_numbers(column)[rows]
                 found.append(_label_pairs(rows, intervals.intervals(numbers), wanted))
@@ -266,6 +296,7 @@ def _slot_column(table: pa.Table, slot: Slot) -> pa.ChunkedArray | None:
     if name not in table.column_names or name == "id":
         return None
     kind = table.schema.field(name).type
+    kind = kind.value_type if pa.types.is_large_list(kind) else kind
     return table[name] if (is_instant(kind) if of_instants else is_number(kind)) else None
 
 

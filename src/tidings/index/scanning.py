@@ -138,12 +138,35 @@ def blocks(state: State, batch: Batch, scratch: Scratch, counters: IntArray) -> 
             stop = _matched(state, batch, table, row, _room(scratch, part, table, ends, counters))
             if stop == row:
                 scratch.widen(2 * len(scratch.out))
-            elif len(table.runs):
-                count = ends[(stop - row - 1) >> 5]
-                yield Block(part, row, stop, ends, scratch.out[:count], scratch.masks[:count])
             else:
-                yield Block(part, row, stop, ends, scratch.out[: ends[stop - 1]])
+                if len(table.runs):
+                    count = ends[(stop - row - 1) >> 5]
+                    block = Block(part, row, stop, ends, scratch.out[:count], scratch.masks[:count])
+                else:
+                    block = Block(part, row, stop, ends, scratch.out[: ends[stop - 1]])
+                yield _each_once(block, counters) if batch.several else block
             row = stop
+
+
+def _each_once(block: Block, counters: IntArray) -> Block:
+    """The same with each query once for a row: one that has several numbers may have several parts of a query's cover.
+
+    All entries of a query are in one table, so nothing is doubled between blocks.
+    """
+    queries, masks, first = block.queries, block.masks, 0 if block.masks is not None else block.first
+    count = block.stop - block.first if masks is None else (block.stop - block.first + 31) >> 5
+    owners = np.repeat(np.arange(count), np.diff(block.ends[first : first + count], prepend=0))
+    both, where = np.unique(owners << 32 | queries, return_inverse=True)
+    ends = block.ends.copy()
+    ends[first : first + count] = np.searchsorted(both >> 32, np.arange(count), side="right")
+    left = (both & 0xFFFFFFFF).astype(np.int32)
+    if masks is None:
+        counters[2] -= len(queries) - len(left)
+        return block._replace(ends=ends, queries=left)
+    joined = np.zeros(len(left), dtype=np.uint32)
+    np.bitwise_or.at(joined, where, masks)
+    counters[2] -= int(np.bitwise_count(masks).sum()) - int(np.bitwise_count(joined).sum())
+    return block._replace(ends=ends, queries=left, masks=joined)
 
 
 def _room(scratch: Scratch, part: Segment | RecentView, table: Entries, ends: IntArray, counters: IntArray) -> Arrays:
@@ -220,5 +243,9 @@ def scan_one(state: State, post: Post, scratch: Scratch) -> Iterator[Found]:
             if count >= 0:
                 break
             scratch.widen(2 * len(scratch.out))
+        if post.several:
+            once = np.unique(scratch.out[:count])
+            count = len(once)
+            scratch.out[:count] = once
         if count:
             yield Found(part, count, room)

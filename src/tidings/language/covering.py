@@ -153,10 +153,10 @@ class _Value:
         low, high = closed(asked)
         if isinstance(low, datetime):
             own_low, own_high = self._instants or (low, high)
-            self._instants = max(low, own_low), min(high, own_high)  # type: ignore[type-var]  # all instants
+            self._instants = max(low, own_low), min(high, own_high)
         else:
             own_low, own_high = self._numbers or (low, high)
-            self._numbers = max(low, own_low), min(high, own_high)  # type: ignore[type-var]  # all numbers
+            self._numbers = max(low, own_low), min(high, own_high)
 
     @property
     def impossible(self) -> bool:

@@ -62,7 +62,7 @@ class Handler:
         pin = self.home.journal.pinned(number, lambda: self._proposed(number))
         release = releases.release(self.registry, pin.version, pin.mapping)
         if self.spread:
-            publications = publications.repartition(publications[f"`{self.columns.id.replace('`', '``')}`"])
+            publications = publications.repartition(self.columns.id_of(publications))
         batch = Batch(self.pipeline, number)
         find = partial(matched, publications, release, self.columns, pin.at, self._kept(publications), cut=pin.cut)
         notes = self._write(find, batch)

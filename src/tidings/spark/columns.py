@@ -2,24 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import logging
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, fields
+from typing import Any, cast
 
-from pyspark.sql import DataFrame
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # as everybody calls it
+from pyspark.sql.types import (
+    ArrayType,
+    BooleanType,
+    CharType,
+    DataType,
+    DateType,
+    NullType,
+    NumericType,
+    StringType,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+    VarcharType,
+)
 
 from tidings.model import DataError
-from tidings.spark.parquet import ParquetFiles, Pieces
+from tidings.spark.parquet import ParquetFiles, Pieces, Work
+from tidings.tables.nesting import Leaf, Leaves, Shape, arrow_shape, leaves
+
+_PLAIN = (
+    StringType,
+    CharType,
+    VarcharType,
+    NumericType,
+    BooleanType,
+    DateType,
+    TimestampType,
+    TimestampNTZType,
+    NullType,
+)
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
     """The names that the fields of a publication have; a column of another name is an attribute.
 
-    A field whose column is not there is absent; only ``id`` has to be.
+    A field may be in a struct, as in ``Columns(text="post.body")``. One whose column is not there is absent; only
+    ``id`` has to be. Attributes may be in structs and lists too, by dotted names (:mod:`tidings.tables.nesting`).
 
-    >>> Columns(id="tweet_id", text="body").named(["tweet_id", "body", "likes"])
-    {'id': 'tweet_id', 'text': 'body', 'likes': 'likes'}
+    >>> Columns(id="tweet_id", text="body").text
+    'body'
     """
 
     id: str = "id"
@@ -34,33 +66,118 @@ class Columns:
         if any(not isinstance(name, str) or not name for name in names) or len(set(names)) < len(names):
             raise DataError(f"each field has a column of its own, got {self}; name six different columns")
 
-    def named(self, columns: Collection[str]) -> dict[str, str]:
-        """Name in a publication → name in the DataFrame, fields first."""
-        own = {field.name: getattr(self, field.name) for field in fields(self)}
-        if self.id not in columns:
-            raise DataError(
-                f"publications have a column {self.id!r}, got {', '.join(columns) or 'none'}; say which one is the id, "
-                f"as in Columns(id={next(iter(columns), 'name')!r})"
-            )
-        found = {field: name for field, name in own.items() if name in columns}
-        for name in columns:
-            if name in own and name not in own.values():
-                raise DataError(f"the column {name!r} would be read as the field of that name; rename or drop it")
-        return found | {name: name for name in columns if name not in own.values()}
+    def check(self, publications: DataFrame | ParquetFiles) -> None:
+        """Refuse publications that have no id; warn of columns that are no attributes, once, by name."""
+        _, met = self._found(publications)
+        for name, reason in met.left_out.items():
+            _log.warning("the column %r is no attribute, and queries find nothing in it: %s", name, reason)
 
-    def selected(self, publications: DataFrame | ParquetFiles, asked: Collection[str]) -> DataFrame | Pieces:
+    def id_of(self, publications: DataFrame) -> Column:
+        """The column of the ids."""
+        return _at(self._found(publications)[0]["id"].path)
+
+    def selected(self, publications: DataFrame | ParquetFiles, asked: Collection[str]) -> DataFrame | Pieces | Aliased:
         """The fields, and the attributes that somebody asks about: whatever else there is stays where it is."""
-        columns = publications.columns
-        named = self.named(columns)
+        found, _ = self._found(publications)
         names = dict.fromkeys([*(field.name for field in fields(self)), *sorted(asked)])
-        wanted = {name: named[name] for name in names if name in named}
+        wanted = {name: found[name].path for name in names if name in found}
         if isinstance(publications, ParquetFiles):
             return publications.selected(wanted)
-        if list(wanted) == columns and list(wanted.values()) == columns:
+        is_plain = all(path == (name,) and name.isidentifier() and name.isascii() for name, path in wanted.items())
+        if is_plain and list(wanted) == publications.columns:
             return publications  # a selection costs a small batch ten milliseconds and more
-        return publications.select([F.col(_quoted(column)).alias(name) for name, column in wanted.items()])
+        reached = _reached(publications.schema, wanted)
+        aliases = [_at(path).alias(f"c{number}") for number, path in enumerate(reached.values())]
+        return Aliased(publications.select(aliases), tuple(reached))
+
+    def _found(self, publications: DataFrame | ParquetFiles) -> tuple[dict[str, Leaf], Leaves]:
+        """Where the fields and the attributes are, by their names in a publication, and all that was met."""
+        columns: list[tuple[str, Any]]
+        if isinstance(publications, ParquetFiles):
+            columns = [(field.name, field.type) for field in publications.schema]
+            met = leaves(_distinct(columns), arrow_shape)
+        else:
+            columns = [(field.name, field.dataType) for field in publications.schema.fields]
+            met = leaves(_distinct(columns), spark_shape)
+        top = [name for name, _ in columns]
+        own = {field.name: getattr(self, field.name) for field in fields(self)}
+        for name in top:
+            if name in own and name not in own.values():
+                raise DataError(f"the column {name!r} would be read as the field of that name; rename or drop it")
+        found = {field: Leaf((name,)) for field, name in own.items() if name in top}
+        found |= {field: met.found[name] for field, name in own.items() if name not in top and name in met.found}
+        if "id" not in found:
+            raise DataError(
+                f"publications have a column {self.id!r}, got {', '.join(top) or 'none'}; say which one is the id, "
+                f"as in Columns(id={next(iter(top), 'name')!r})"
+            )
+        used = set(own.values())
+        left_out = {name: reason for name, reason in met.left_out.items() if name not in used}
+        return found | {name: leaf for name, leaf in met.found.items() if name not in used}, Leaves(found, left_out)
 
 
-def _quoted(name: str) -> str:
-    """A name that may have dots and backticks in it."""
-    return f"`{name.replace('`', '``')}`"
+@dataclass(frozen=True, slots=True)
+class Aliased:
+    """A DataFrame whose columns have plain names, and the names that workers give them.
+
+    ``mapInArrow`` looks its columns up by name, and takes a dot for a step into a struct.
+    """
+
+    frame: DataFrame
+    names: tuple[str, ...]
+
+    def mapInArrow(self, work: Work, schema: str | StructType) -> DataFrame:  # noqa: N802  # as a DataFrame calls it
+        return self.frame.mapInArrow(Renamed(work, self.names), schema)
+
+
+@dataclass(frozen=True, slots=True)
+class Renamed:
+    """Does some work with rows whose columns get these names."""
+
+    work: Work
+    names: tuple[str, ...]
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return self.work(batch.rename_columns(list(self.names)) for batch in batches)
+
+
+def spark_shape(kind: DataType) -> Shape:
+    """What a type of Spark is made of, for :func:`tidings.tables.nesting.leaves`."""
+    if isinstance(kind, StructType):
+        return tuple((field.name, field.dataType) for field in kind.fields)
+    if isinstance(kind, ArrayType):
+        return [kind.elementType]
+    return None if isinstance(kind, _PLAIN) else kind.simpleString()
+
+
+def _distinct(columns: Sequence[tuple[str, Any]]) -> Sequence[tuple[str, Any]]:
+    names = [name for name, _ in columns]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DataError(f"publications have two columns named {twice!r}; rename one")
+    return columns
+
+
+def _reached(schema: StructType, wanted: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    """The same as far as Spark goes into nested columns: into structs and lists of them, not into lists of lists.
+
+    What is selected instead has the name of its own path, and workers take it apart.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for name, path in wanted.items():
+        kind: DataType = schema[path[0]].dataType
+        steps = 1
+        for step in path[1:]:
+            of = kind.elementType if isinstance(kind, ArrayType) else kind
+            if not isinstance(of, StructType):
+                break
+            inner = of[step].dataType
+            kind = ArrayType(inner) if isinstance(kind, ArrayType) else inner
+            steps += 1
+        found[name if steps == len(path) else ".".join(path[:steps])] = path[:steps]
+    return found
+
+
+def _at(path: tuple[str, ...]) -> Column:
+    """A column, or a field in it; names may have dots and backticks in them."""
+    return cast("Column", F.col(".".join(f"`{step.replace('`', '``')}`" for step in path)))

@@ -17,11 +17,11 @@ from pyspark.sql import functions as F  # noqa: N812  # as everybody calls it
 
 from tidings.index.dictionary import Arrays, Dictionary
 from tidings.index.reader import Reader
+from tidings.index.sifting import Sifter
 from tidings.partitioning.kernels import part_of
 from tidings.partitioning.learning import Incidence
 from tidings.partitioning.mapping import HashArray, hash_names
 from tidings.spark.columns import Columns
-from tidings.spark.sifting import Sifter
 from tidings.tables.columns import place_columns
 from tidings.terms import ENGLISH, Analyser
 from tidings.terms.vocabulary import IdArray, IntArray, TermSets

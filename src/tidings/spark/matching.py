@@ -17,7 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812  # as everybody calls it
 from tidings.model import DataError
 from tidings.registry import Registry
 from tidings.registry.validation import check_subscriptions
-from tidings.spark.columns import Columns
+from tidings.spark.columns import Aliased, Columns
 from tidings.spark.cut import Cut
 from tidings.spark.filed import Filed
 from tidings.spark.notes import REJECTED, Notes
@@ -47,11 +47,14 @@ def match(
 
     ``publications`` is a batch or a stream, or :class:`~tidings.spark.ParquetFiles`, which workers read themselves:
     faster where posts lie in files and Spark has nothing to do with them before. Columns other than id, text, ts, lat,
-    lon and topic are attributes; ``columns`` tells where the fields have other names. Attributes that nobody asks about
-    are not read, and so not checked. Rows that are no publications have no matches (:func:`matched` keeps them).
+    lon and topic are attributes, or hold them where they are nested (:mod:`tidings.tables.nesting`); ``columns`` tells
+    where the fields have other names. What can be no attribute is named in a warning. Attributes that nobody asks about
+    are not read, and so not checked. Rows that are no publications, and those whose id came before in their task, have
+    no matches; each task logs how many they were, and why (:func:`matched` keeps them).
 
-    ``subscriptions``: a registry or its path, as it is now; or a table or DataFrame with id, query, and any of
-    subscriber, tag, since, until, whose bad rows are logged and left out. A stream goes on with those of its start.
+    ``subscriptions``: a registry that is there, or its path, as it is now; or a table or DataFrame with id, query, and
+    any of subscriber, tag, since, until, whose bad rows are logged and left out. A stream goes on with those of its
+    start.
 
     ``folder``: a path that all machines share, where the index is compiled; without one, Spark carries it to them (but
     not to a stream over Spark Connect).
@@ -60,6 +63,8 @@ def match(
     """
     if folder is None and publications.isStreaming and is_remote(publications):
         raise DataError("over Spark Connect no files reach a stream; name a folder that all machines share")
+    columns = columns or Columns()
+    columns.check(publications)
     home = Path(folder) if folder is not None else _temporary(publications.sparkSession)
     releases = Releases(home, _analyser(subscriptions), sample, Plan(layout, matchers))
     release = _release(releases, subscriptions)
@@ -127,7 +132,7 @@ def _planned(
     now: datetime | None = None,
     kept: int = 0,
     cut: Cut | None = None,
-) -> tuple[DataFrame | Pieces, MatchAll | MatchShare]:
+) -> tuple[DataFrame | Pieces | Aliased, MatchAll | MatchShare]:
     """What comes to the matchers, and what they do with it."""
     posts = (columns or Columns()).selected(publications, release.attributes)
     key = None if now is None else instant_key(now)
@@ -145,7 +150,12 @@ def _release(releases: Releases, subscriptions: Subscriptions) -> Release:
     if isinstance(subscriptions, str | Path):
         subscriptions = Registry(subscriptions)
     if isinstance(subscriptions, Registry):
-        return releases.release(subscriptions, subscriptions.version)
+        if (version := subscriptions.version) < 0:
+            raise DataError(
+                f"there is no registry at {str(subscriptions.path)!r}; name the folder where subscriptions are kept, "
+                "or leave one there first: Registry(folder).add, or tidings subscribe"
+            )
+        return releases.release(subscriptions, version)
     return releases.compiled(_checked(subscriptions))
 
 

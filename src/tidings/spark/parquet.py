@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 from pyarrow.fs import FileSystem, FileType
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from tidings.model import DataError
 
@@ -49,12 +50,12 @@ class ParquetFiles:
         self._dataset = _opened(str(path) if "://" in str(path) else str(Path(path).absolute()))
 
     @property
-    def columns(self) -> list[str]:
-        return list(self._dataset.schema.names)
+    def schema(self) -> pa.Schema:
+        return self._dataset.schema
 
-    def selected(self, columns: Mapping[str, str]) -> Pieces:
-        """What is to be read, with these columns (name in a publication → name in the files)."""
-        return Pieces(self.sparkSession, self._dataset, dict(columns))
+    def selected(self, columns: Mapping[str, tuple[str, ...]]) -> Pieces:
+        """What is to be read, with these columns (name in a publication → column in the files, and fields in it)."""
+        return Pieces(self.sparkSession, self._dataset, _reached(self.schema, columns))
 
 
 @dataclass(frozen=True)
@@ -63,9 +64,9 @@ class Pieces:
 
     session: SparkSession
     dataset: ds.FileSystemDataset
-    columns: dict[str, str]
+    columns: dict[str, tuple[str, ...]]
 
-    def mapInArrow(self, work: Work, schema: str) -> DataFrame:  # noqa: N802  # as a DataFrame calls it
+    def mapInArrow(self, work: Work, schema: str | StructType) -> DataFrame:  # noqa: N802  # as a DataFrame calls it
         """The rows that work makes of those in the files."""
         sizes = [info.size or 0 for info in self.dataset.filesystem.get_file_info(self.dataset.files)]
         files = zip(self.dataset.get_fragments(), sizes, strict=True)
@@ -80,7 +81,7 @@ class ReadPieces:
     """Does some work with the rows of those pieces whose numbers come in."""
 
     pieces: tuple[ds.Fragment, ...]
-    columns: dict[str, str]
+    columns: dict[str, tuple[str, ...]]
     schema: pa.Schema
     work: Work
 
@@ -88,12 +89,24 @@ class ReadPieces:
         return self.work(self._rows(number for batch in numbers for number in batch.column(0).to_pylist()))
 
     def _rows(self, numbers: Iterator[int]) -> Iterator[pa.RecordBatch]:
-        names, columns = list(self.columns), list(self.columns.values())
+        columns = {name: ds.field(*path) for name, path in self.columns.items()}
         for number in numbers:
             read = self.pieces[number].to_batches(
                 self.schema, columns=columns, batch_size=_BATCH_ROWS, batch_readahead=1, use_threads=False
             )
-            yield from (batch.rename_columns(names) for batch in read if batch.num_rows)
+            yield from (batch for batch in read if batch.num_rows)
+
+
+def _reached(schema: pa.Schema, wanted: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    """The same as far as Arrow goes into nested columns: into structs, not into lists. Workers take those apart."""
+    found: dict[str, tuple[str, ...]] = {}
+    for name, path in wanted.items():
+        kind, steps = schema.field(path[0]).type, 1
+        while steps < len(path) and pa.types.is_struct(kind):
+            kind = kind.field(path[steps]).type
+            steps += 1
+        found[name if steps == len(path) else ".".join(path[:steps])] = path[:steps]
+    return found
 
 
 def _opened(place: str) -> ds.FileSystemDataset:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import logging
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -42,12 +43,14 @@ _FILES = "spark.sql.streaming.checkpointFileManagerClass"
 _BY_RENAME = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 _STATE = re.compile(r"( SQLSTATE: \w+)+")
 _LOOK_EVERY_S = 0.01
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
     """Publications of a streaming DataFrame, matched with the subscriptions of a registry; the matches go to ``sink``.
 
+    A registry that is not there yet is made, with a warning: a pipeline may be started before anybody subscribes.
     ``sink`` is one of :mod:`tidings.spark.sinks`, or a callable that is given the matches of a batch, as a DataFrame,
     and the batch's number. ``checkpoint`` is a folder that driver and executors see: whoever starts a pipeline with it
     again goes on where the last one stopped. Rows that are no publications are kept there, in ``rejected``, with the
@@ -130,8 +133,12 @@ class Pipeline:
 
     def _handler(self, home: Home, name: str) -> Handler:
         registry = self.registry if isinstance(self.registry, Registry) else Registry(self.registry)
+        if registry.version < 0:
+            _log.warning(
+                "there is no registry at %r yet: an empty one is made, and nothing matches", str(registry.path)
+            )
         Registry.create(registry.path, registry.analyser, registry.clock)
-        self.columns.named(self.publications.columns)
+        self.columns.check(self.publications)
         sink = CallableSink(self.sink) if callable(self.sink) else self.sink
         return Handler(home, name, registry, sink, self.columns, self.plan, self.sample, self.spread, self.learn)
 

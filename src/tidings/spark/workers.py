@@ -7,6 +7,7 @@ Replicated layout: :class:`MatchAll` alone. Partitioned: :class:`Route`, then a 
 from __future__ import annotations
 
 import gc
+import logging
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,15 +23,15 @@ from pyspark.sql.types import StringType, StructField, StructType
 from tidings.index import Counters
 from tidings.index.gathering import gathered
 from tidings.index.scanning import Deliveries
+from tidings.index.sifting import TOLD, Sifter
 from tidings.index.strings import text_bytes
 from tidings.partitioning import MatcherSets, Router
 from tidings.placement import found_along, once
 from tidings.spark.cut import Cut, Cutting, Undone, cut_posts, cut_routes, looked_at
-from tidings.spark.notes import Tally, note
+from tidings.spark.notes import Notes, Tally, note
 from tidings.spark.opened import Opened, OpenShare
 from tidings.spark.releases import Release
 from tidings.spark.seen import Sampler
-from tidings.spark.sifting import Sifter
 from tidings.tables.canonical import INSTANT
 
 ROUTED = "matcher int, posts binary, note string"
@@ -60,6 +61,7 @@ _MOST_ROWS = 1 << 14
 """Matches that go to Spark at once: few enough to be still in the processor's cache when they are written."""
 
 _opened = Opened()
+_log = logging.getLogger(__name__)
 
 
 class _Work:
@@ -173,14 +175,25 @@ class MatchShare:
 
 @dataclass(frozen=True, slots=True)
 class OnlyMatches:
-    """Does the work of a matcher and tells no notes: a column less, and nothing that Spark would have to filter."""
+    """Does the work of a matcher and tells no notes: a column less, and nothing that Spark would have to filter.
+
+    What was rejected is counted in the log of the worker, once for each task.
+    """
 
     work: MatchAll | MatchShare
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        rejected, reasons = 0, list[str]()
         for batch in self.work(batches):
             if batch.column("note").null_count:
                 yield batch.select(MATCH.names)
+                continue
+            bad = Notes.read(batch.column("note").to_pylist()).rejected
+            rejected += len(bad)
+            reasons += [row.reason for row in bad[: TOLD - len(reasons)]]
+        if rejected:
+            more = f"; and {rejected - TOLD:,} more" if rejected > TOLD else ""
+            _log.warning("rejected %s publications, which have no matches: %s%s", rejected, "; ".join(reasons), more)
 
 
 @cache

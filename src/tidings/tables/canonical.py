@@ -1,17 +1,22 @@
 """What is the same publication in another dress? Columns of any Arrow type, in the few types that we work with.
 
 Text stays text; numbers are whole numbers or float64; instants are microseconds in UTC, dates their midnight. An id is
-text, ``ts`` an instant (also from ISO 8601 text), ``lat`` and ``lon`` are float64. What fits none of these is left as
-it is: the rows that have such a value are no publications.
+text, ``ts`` an instant (also from ISO 8601 text), ``lat`` and ``lon`` are float64 (also from text). Nested columns are
+taken apart (:mod:`tidings.tables.nesting`); one whose type no attribute can have is dropped. A *value* that fits none
+of these is left as it is: its row is no publication.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidings.model import DataError
-from tidings.model.values import read_instant
+from tidings.model.publication import FIELDS
+from tidings.model.values import read_instant, read_number
+from tidings.tables.nesting import arrow_shape, is_plain, leaves, lists_of, one_array, several, values_at
 
 INSTANT = pa.timestamp("us", tz="UTC")
 # The years 2 to 9998 in seconds since 1970: away from where Python's own end, in any zone.
@@ -27,7 +32,25 @@ def canonical(table: pa.Table) -> pa.Table:
     if len(set(table.column_names)) < len(table.column_names):
         twice = next(name for name in table.column_names if table.column_names.count(name) > 1)
         raise DataError(f"the table has two columns named {twice!r}; rename one")
-    return pa.table({name: _column(name, _plain(table[name])) for name in table.column_names})
+    if all(name in FIELDS or is_plain(table.schema.field(name).type) for name in table.column_names):
+        return pa.table({name: _column(name, _plain(table[name])) for name in table.column_names})
+    found = leaves(zip(table.column_names, table.schema.types, strict=True), arrow_shape).found
+    fields = {name: table[name] for name in table.column_names if name in FIELDS}
+    columns = fields | {name: values_at(table[leaf.path[0]], leaf) for name, leaf in found.items()}
+    return pa.table({name: _canonical(name, column) for name, column in columns.items()})
+
+
+def left_out(schema: pa.Schema) -> dict[str, str]:
+    """The columns, and the fields of nested ones, that are no attributes, each with the reason."""
+    return leaves(zip(schema.names, schema.types, strict=True), arrow_shape).left_out
+
+
+def _canonical(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if name in FIELDS or not several(column):
+        return _column(name, _plain(column))
+    lists = one_array(column)
+    values = one_array(_column(name, _plain(pa.chunked_array([lists.flatten()]))))
+    return lists_of(pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False), values)
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -51,7 +74,9 @@ def _column(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     if name == "id" and not is_text(kind):
         return pa.chunked_array([[None if value is None else str(value) for value in column.to_pylist()]], pa.string())
     if name == "ts" and is_text(kind):
-        return _instants_of_text(column)
+        return _read(column, read_instant, INSTANT)
+    if name in ("lat", "lon") and is_text(kind):
+        return _read(column, read_degrees, pa.float64())
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         return _instants(column)
     if pa.types.is_decimal(kind):  # by way of text: Arrow's own cast does not round correctly
@@ -61,12 +86,18 @@ def _column(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column
 
 
-def _instants_of_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """ISO 8601 text as instants; left as text if some of it is none."""
-    known = {text: None if text is None else read_instant(text) for text in column.unique().to_pylist()}
-    if any(text is not None and instant is None for text, instant in known.items()):
+def read_degrees(text: str) -> float | None:
+    """The number that a text writes, or None."""
+    number = read_number(text.strip())
+    return None if number is None else float(number)
+
+
+def _read(column: pa.ChunkedArray, read: Callable[[str], object], kind: pa.DataType) -> pa.ChunkedArray:
+    """Text as what it writes; left as text if some of it writes no such thing."""
+    known = {text: None if text is None else read(text) for text in column.unique().to_pylist()}
+    if any(text is not None and value is None for text, value in known.items()):
         return column
-    return pa.chunked_array([[known[text] for text in column.to_pylist()]], INSTANT)
+    return pa.chunked_array([[known[text] for text in column.to_pylist()]], kind)
 
 
 def _instants(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -1,6 +1,6 @@
 """What do the columns of a table of publications hold, seen as numbers, texts, topics and places?
 
-The columns id, text, ts, lat, lon and topic are fields; every other one is an attribute.
+The columns id, text, ts, lat, lon and topic are fields; every other one is an attribute, with one or several values.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidings.model.values import Value, utc
+from tidings.tables.nesting import elements, several
 
 KeyArray = npt.NDArray[np.int64]
 
@@ -24,6 +25,9 @@ Slot = tuple[str, bool]
 
 ABSENT = np.int64(-(2**63))
 """The key of a number that is not there; no number has it."""
+
+LEAST = np.int64(ABSENT + 2**52)
+"""The least key that a number or an instant can have. Those between ABSENT and this are for the index to use."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MAGNITUDE = np.int64(2**63 - 1)
@@ -59,12 +63,12 @@ def is_number(kind: pa.DataType) -> bool:
 
 
 def number_columns(table: pa.Table) -> dict[Slot, KeyArray]:
-    """The keys of every column of numbers or instants; ABSENT where there is none."""
+    """The keys of every column of numbers or instants, of several a row too; ABSENT where there is none."""
     found: dict[Slot, KeyArray] = {}
     for name in table.column_names:
-        kind = table.schema.field(name).type
-        if is_number(kind) or is_instant(kind):
-            found[name, is_instant(kind)] = column_keys(table[name])
+        column = elements(table[name])[1] if several(table[name]) else table[name]
+        if is_number(column.type) or is_instant(column.type):
+            found[name, is_instant(column.type)] = column_keys(column)
     return found
 
 
@@ -88,16 +92,13 @@ def place_columns(table: pa.Table) -> tuple[npt.NDArray[np.float64], npt.NDArray
 
 
 def text_values(table: pa.Table) -> Iterator[tuple[str, list[Value | None]]]:
-    """Name and values of every column of text or truth values, row by row."""
+    """Name and values of every column of text or truth values."""
     for name in table.column_names:
-        kind = table.schema.field(name).type
-        if (
-            name not in ("text", "topic")
-            and not is_number(kind)
-            and not is_instant(kind)
-            and not pa.types.is_nested(kind)
-        ):
-            yield name, table[name].to_pylist()
+        if name in ("text", "topic"):
+            continue
+        column = elements(table[name])[1] if several(table[name]) else table[name]
+        if not is_number(column.type) and not is_instant(column.type):
+            yield name, column.to_pylist()
 
 
 def topic_values(table: pa.Table) -> list[list[str]]:

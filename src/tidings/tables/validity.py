@@ -8,8 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidings.model import Rejected
-from tidings.model.publication import MAX_TEXT_CHARS
+from tidings.model.publication import FIELDS, MAX_TEXT_CHARS, MAX_VALUES
 from tidings.tables.canonical import INSTANT, canonical, is_text
+from tidings.tables.nesting import elements, several
 from tidings.tables.rows import publications
 
 _BAD_TOPIC = r"(^|/)(/|$)|\x00"
@@ -21,7 +22,11 @@ def rejected_rows(table: pa.Table) -> dict[int, Rejected]:
     >>> rejected_rows(pa.table({"id": ["p1", "p2"], "lat": [95.0, 1.0], "lon": [0.0, 1.0]}))[0].reason
     "publication 'p1': its lat is between -90 and 90 degrees, got 95"
     """
-    table = canonical(table)
+    return rejected_canonical(canonical(table))
+
+
+def rejected_canonical(table: pa.Table) -> dict[int, Rejected]:
+    """:func:`rejected_rows` of a canonical table."""
     doubtful = np.flatnonzero(_doubtful(table))
     rows = publications(table.take(pa.array(doubtful))) if len(doubtful) else iter(())
     found = {int(at): row for at, row in zip(doubtful, rows, strict=True) if isinstance(row, Rejected)}
@@ -31,7 +36,7 @@ def rejected_rows(table: pa.Table) -> dict[int, Rejected]:
 def good_rows(table: pa.Table) -> tuple[pa.Table, npt.NDArray[np.int64]]:
     """The rows that are publications, as a canonical table, and which rows they are."""
     table = canonical(table)
-    rejected, kept = rejected_rows(table), np.arange(table.num_rows)
+    rejected, kept = rejected_canonical(table), np.arange(table.num_rows)
     if rejected:
         kept = np.delete(kept, list(rejected))
         table = canonical(table.take(pa.array(kept)))  # again: bad rows may have kept a column from it
@@ -52,18 +57,28 @@ def _doubtful(table: pa.Table) -> npt.NDArray[np.bool_]:
 
 def _doubtful_column(name: str, column: pa.ChunkedArray) -> npt.NDArray[np.bool_]:
     kind = column.type
+    if name not in FIELDS and several(column):
+        return _doubtful_lists(name, column)
     if is_text(kind) and name not in ("ts", "lat", "lon"):
         return _doubtful_text(name, column)
     if name in ("lat", "lon") and pa.types.is_floating(kind):
         limit = 90 if name == "lat" else 180
         within = pc.and_(pc.less_equal(column, limit), pc.greater_equal(column, -limit))
         return ~_flags(within, of_null=True)
-    if name not in ("id", "text", "topic", "ts", "lat", "lon"):
+    if name not in FIELDS:
         if pa.types.is_floating(kind):
             return ~_flags(pc.is_finite(column), of_null=True)
         if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
             return np.zeros(len(column), dtype=np.bool_)
     return np.zeros(len(column), dtype=np.bool_) if kind == INSTANT and name != "id" else _flags(pc.is_valid(column))
+
+
+def _doubtful_lists(name: str, column: pa.ChunkedArray) -> npt.NDArray[np.bool_]:
+    """Rows with too many values, or with a doubtful one among them."""
+    rows, values = elements(column)
+    doubt = np.bincount(rows, minlength=len(column)) > MAX_VALUES
+    doubt[rows[_doubtful_column(name, values)]] = True
+    return doubt
 
 
 def _doubtful_text(name: str, column: pa.ChunkedArray) -> npt.NDArray[np.bool_]:

@@ -14,7 +14,7 @@ import numba
 import numpy as np
 
 from tidings.index.kernels import ALWAYS, holds, in_box
-from tidings.tables.columns import ABSENT
+from tidings.tables.columns import ABSENT, LEAST
 
 _MANY = 1024
 _PLACES = np.zeros(32, dtype=np.int64)
@@ -64,17 +64,20 @@ def _entry_count(guards, starts):
 
 @numba.njit(cache=True, nogil=True)
 def _upper_halves(first, mask, slot, numbers, halves):
-    """The upper halves of a number of those rows of a mask that have it; returns the mask of those."""
-    having = np.uint32(0)
+    """The upper halves of a number of those rows of a mask that have one; returns the mask of those, and of the rows
+    that have several."""
+    having = several = np.uint32(0)
     while mask:
         bit = mask & (~mask + np.uint32(1))
         mask ^= bit
         i = place_of(bit)
         number = numbers[first + i, slot]
         halves[i] = np.int32(number >> 32)
-        if number != ABSENT:
+        if number >= LEAST:
             having |= bit
-    return having
+        elif number != ABSENT:
+            several |= bit
+    return having, several
 
 
 @numba.njit(cache=True, nogil=True)
@@ -169,15 +172,17 @@ def _rows_of_stream(s, stop, first, mask, stream, masks, kinds, slots, keys, cir
 
 
 @numba.njit(cache=True, nogil=True)
-def _verify(n, held, held_rows, first, a, b, tests, boxes, slots, keys, numbers, some, within, touching):
+def _verify(n, held, held_rows, first, a, b, several, tests, boxes, slots, keys, numbers, some, within, touching):
     """Leave with each of n entries ``held`` those of its rows that are in its box.
 
-    All compare the slots whose upper halves are ``a`` and ``b`` int32[32]; the last three are room.
+    All compare the slots whose upper halves are ``a`` and ``b`` int32[32], but for the rows ``several`` that have more
+    than one number; the last three are room.
     """
     rows = np.uint32(0)
     for i in range(n):
         rows |= held_rows[i]
-        within[i] = touching[i] = np.uint32(0)
+        within[i], touching[i] = np.uint32(0), several
+    rows &= ~several
     for side in range(4):
         for i in range(n):
             some[side, i] = boxes[side, held[i]]
@@ -270,7 +275,8 @@ def match_boxes(first_row, terms, term_offsets, numbers, lon, lat, token_offsets
         chunk = np.uint32((np.uint64(1) << np.uint64(last - first)) - np.uint64(1))
         guards = np.empty(term_offsets[last] - term_offsets[first], dtype=np.int32)
         guards = guards[: _set_masks(first, last, terms, term_offsets, starts, masks, guards)]
-        before, n, slot_a, slot_b, having = found, 0, -1, -1, np.uint32(0)
+        before, n, slot_a, slot_b = found, 0, -1, -1
+        having = several = np.uint32(0)
         if _entry_count(guards, starts) > len(out) - found:
             _finished(first, last, terms, term_offsets, masks, 0, 0, out, out_rows, query_masks)
             return first
@@ -285,7 +291,10 @@ def match_boxes(first_row, terms, term_offsets, numbers, lon, lat, token_offsets
             while e < end or (n > 0 and g == len(guards)):
                 others = e < end and (slots[tests[e], 0] != slot_a or slots[tests[e], 1] != slot_b)
                 if n > 0 and (others or n >= _MANY or e == end):
-                    _verify(n, held, held_rows, first, a, b, tests, boxes, slots, keys, numbers, some, within, touching)
+                    _verify(
+                        n, held, held_rows, first, a, b, several, tests, boxes, slots, keys, numbers, some, within,
+                        touching,
+                    )  # fmt: skip
                     found = _settled(
                         0, n, held, held_rows, first, stream_offsets, stream, entry_queries, kinds, slots, keys,
                         circles, sequence_words, sequence_offsets, numbers, lon, lat, token_offsets, tokens, masks,
@@ -296,16 +305,19 @@ def match_boxes(first_row, terms, term_offsets, numbers, lon, lat, token_offsets
                         break
                 if others:
                     slot_a, slot_b = slots[tests[e], 0], slots[tests[e], 1]
-                    having = _upper_halves(first, chunk, slot_a, numbers, a)
-                    having &= _upper_halves(first, chunk, slot_b, numbers, b)
+                    having, several = _upper_halves(first, chunk, slot_a, numbers, a)
+                    having &= _upper_halves(first, chunk, slot_b, numbers, b)[0]
                 if others or fresh:
                     fresh = False
-                    its_rows = all_rows & having
+                    its_rows = all_rows & (having | several)
                     a0, a1 = _least_and_most(its_rows, a)
                     b0, b1 = _least_and_most(its_rows, b)
                 count = min(_MANY, abs(runs[e]))
                 if its_rows:
-                    _compare(a0, a1, b0, b1, boxes[0, e:], boxes[1, e:], boxes[2, e:], boxes[3, e:], flags[:count])
+                    if its_rows & several:
+                        flags[:count] = 1
+                    else:
+                        _compare(a0, a1, b0, b1, boxes[0, e:], boxes[1, e:], boxes[2, e:], boxes[3, e:], flags[:count])
                     n_sure, n_unsure = _parted(count, flags, sure, unsure)
                     n = _having(e, n_unsure, unsure, its_rows, firsts, masks, n, held, held_rows)
                     upto = _having(e, n_sure, sure, its_rows, firsts, masks, found, out, out_rows)

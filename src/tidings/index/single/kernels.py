@@ -76,7 +76,7 @@ def match_one(terms, p, t, limit, c, r):
     -1 if there is no room. The masks that boxes leave need not be read: all of them name the one row.
     """
     offsets = np.array([0, len(terms)])
-    numbers, lon, lat = _longs(p, 0).reshape((1, p[1])), _reals(p, 1), _reals(p, 2)
+    numbers, lon, lat = _longs(p, 0).reshape((p[3], p[1] // p[3])), _reals(p, 1), _reals(p, 2)
     token_offsets, tokens = _longs(p, 3), _ints(p, 4)
     starts, link, firsts, tests, runs = _ints(t, 0), _ints(t, 1), _ints(t, 2), _ints(t, 3), _ints(t, 5)
     stream_offsets, stream, queries = _ints(t, 6), _ints(t, 7), _ints(t, 8)

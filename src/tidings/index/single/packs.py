@@ -21,7 +21,7 @@ TABLE: Kinds = (_INT,) * 9
 CONDITIONS: Kinds = (np.int8, _INT, _LONG, _REAL, _INT, _INT)
 """What Predicates.arrays gives."""
 POST: Kinds = (_LONG, _REAL, _REAL, _LONG, _INT)
-"""What a Batch of one row has, but for its terms."""
+"""What a Batch of one row has, but for its terms; lon and lat are as long as numbers has rows."""
 ROOM: Kinds = (_MASK, _MASK, _INT, _MASK, _LONG, _LONG)
 """Marks of terms and of queries, room for queries and their masks, the end, counters."""
 ASKED: Kinds = (_INT, _INT, _INT, _LONG, _LONG)

@@ -1,8 +1,12 @@
-"""Which rows of a task are publications? The others are kept aside, each with the reason and a piece of the row."""
+"""Which rows are publications? The others are kept aside, each with the reason and a piece of the row.
+
+The same rules hold for a table that is matched in this process, for a file, and for a task of Spark.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,20 +16,23 @@ import pyarrow.compute as pc
 from tidings.index.text_set import TextSet
 from tidings.model import Rejected
 from tidings.tables.canonical import canonical
-from tidings.tables.validity import rejected_rows
+from tidings.tables.validity import rejected_canonical
 
 REMEMBERED_IDS = 500_000
-"""A task knows an id again among at least so many rows."""
+"""An id is known again among at least so many rows."""
+
+TOLD = 5
+"""So many reasons are told of rows that were rejected."""
 
 _PIECE_CHARS = 200
 
 
 class Sifter:
-    """Sifts the rows of one task, batch by batch.
+    """Sifts the rows of one table, file or task, batch by batch, and counts.
 
     Beyond what can be no publication (:func:`tidings.tables.validity.rejected_rows`), a row is refused that has a null
-    for its text and nothing else, and one whose id came before in the task. Where no id may come twice at all, put
-    equal ones into one task: ``publications.repartition("id")``.
+    for its text and nothing else, and one whose id came before. On Spark ids are compared within a task: where no id
+    may come twice at all, put equal ones into one task: ``publications.repartition("id")``.
 
     >>> good, bad = Sifter().sift(pa.table({"id": ["a", "b", "a"], "text": ["fire", None, "smoke"]}))
     >>> good.to_pylist()
@@ -36,11 +43,14 @@ class Sifter:
 
     def __init__(self) -> None:
         self._ids, self._older = TextSet(), TextSet()
+        self.rows = self.rejected = 0
+        self.reasons: list[str] = []
+        """Of the first rows that were rejected."""
 
     def sift(self, table: pa.Table) -> tuple[pa.Table, list[Rejected]]:
         """The rows that are publications, as a canonical table, and the others."""
         plain = canonical(table)
-        reasons = {row: rejected.reason for row, rejected in rejected_rows(plain).items()}
+        reasons = {row: rejected.reason for row, rejected in rejected_canonical(plain).items()}
         kept, good = np.arange(table.num_rows), plain
         if reasons:
             kept = np.delete(kept, list(reasons))
@@ -50,7 +60,21 @@ class Sifter:
         if problems:
             reasons |= {int(kept[row]): reason for row, reason in problems.items()}
             good = good.take(pa.array(np.delete(np.arange(good.num_rows), list(problems))))
+        for row in sorted(reasons)[: TOLD - len(self.reasons)]:
+            self.reasons.append(f"row {self.rows + row}: {reasons[row]}")
+        self.rows += table.num_rows
+        self.rejected += len(reasons)
         return good, [_rejected(table, row, reasons[row]) for row in sorted(reasons)]
+
+    def sifted(self, table: pa.Table, size: int) -> Iterator[pa.Table]:
+        """The good rows of a table, so many rows at a time."""
+        for start in range(0, table.num_rows, size):
+            yield self.sift(table.slice(start, size))[0]
+
+    def summary(self) -> str:
+        """How many rows were rejected, and why the first of them were."""
+        more = f"; and {self.rejected - TOLD:,} more" if self.rejected > TOLD else ""
+        return f"rejected {self.rejected:,} of {self.rows:,} publications: {'; '.join(self.reasons)}{more}"
 
     def _repeated(self, table: pa.Table) -> dict[int, str]:
         """The rows whose id came before."""
