@@ -1,5 +1,6 @@
 import csv
 import json
+from datetime import datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -7,10 +8,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.cli.conftest import Tidings
+from tests.nested import ASKED, EVENTS, expected
 from tidings import Engine
 from tidings.cli import files, flow
 from tidings.cli.files import TableFile
 from tidings.cli.output import progress
+from tidings.tables import csv_files
 from tidings.workloads import Posts
 
 FOUND = [("p1", "s1"), ("p2", "s3"), ("p4", "s3")]
@@ -127,6 +130,45 @@ def test_text_stays_text_in_files_that_do_not_say_so(tmp_path: Path) -> None:
     assert TableFile(tmp_path / "posts.jsonl").read()["id"].to_pylist() == ["2020-01-01", "2020-01-02"]
 
 
+def test_codes_stay_text_in_csv_and_json(tidings: Tidings, tmp_path: Path) -> None:
+    rows = [{"id": "a", "zip": "01234", "n": 7, "day": "2024-01-31"}, {"id": "b", "zip": "90210", "n": 8, "day": "x"}]
+    write(pa.Table.from_pylist(rows), tmp_path / "posts.csv")
+    write(pa.Table.from_pylist(rows), tmp_path / "posts.jsonl")
+    asked = pa.table({"id": list("12345"), "query": ["zip:01234", "zip:1234", "n:>7", "zip:>1", "day:2024-01-31"]})
+    pq.write_table(asked, tmp_path / "asked.parquet")
+    for name in ("posts.csv", "posts.jsonl"):
+        ran = tidings("match", tmp_path / name, tmp_path / "asked.parquet", "--format", "json")
+        found = pairs([json.loads(line) for line in ran.out.splitlines()])
+        assert found == [("a", "1"), ("a", "5"), ("b", "3")], name
+
+
+def test_text_of_json_is_text_whatever_it_looks_like(tmp_path: Path) -> None:
+    event = {"id": "a", "ts": "2024-01-31", "day": "2024-01-31", "of": {"days": [{"day": "2024-01-31T10:00:00"}]}}
+    (tmp_path / "posts.jsonl").write_text(json.dumps(event) + "\n")
+    [row] = TableFile(tmp_path / "posts.jsonl").read().to_pylist()
+    assert row == event | {"ts": datetime(2024, 1, 31)}
+
+
+def test_nested_events_match_as_a_plain_evaluation_says(tidings: Tidings, tmp_path: Path) -> None:
+    (tmp_path / "events.jsonl").write_text("".join(json.dumps(event) + "\n" for event in EVENTS))
+    pq.write_table(pa.Table.from_pylist(EVENTS), tmp_path / "events.parquet")
+    pq.write_table(ASKED, tmp_path / "asked.parquet")
+    for name in ("events.jsonl", "events.parquet"):
+        ran = tidings("match", tmp_path / name, tmp_path / "asked.parquet", "--format", "json")
+        assert sorted(pairs([json.loads(line) for line in ran.out.splitlines()])) == expected(), name
+
+
+def test_equal_ids_and_columns_that_are_no_attributes_are_told(
+    tidings: Tidings, asked: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    table = pa.table({"id": ["a", "b", "a"], "text": ["fire"] * 3, "raw": [b"x"] * 3})
+    pq.write_table(table, tmp_path / "posts.parquet")
+    ran = tidings("match", tmp_path / "posts.parquet", asked, "--format", "json")
+    assert pairs([json.loads(line) for line in ran.out.splitlines()]) == [("a", "s1"), ("b", "s1")]
+    assert "rejected 1 of 3 posts:\n  row 2: publication 'a': its id came before" in ran.err
+    assert caplog.text.count("the column 'raw' is no attribute") == 1
+
+
 def test_a_name_may_turn_up_late_in_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "_BLOCK_BYTES", 10)
     (tmp_path / "posts.jsonl").write_text('{"id": "a"}\n{"id": "b", "likes": 1}\n{"id": "c", "likes": 1.5}')
@@ -150,9 +192,9 @@ def test_a_file_that_is_not_what_it_says_is_told_in_one_line(
 def test_a_file_that_breaks_off_leaves_no_output(
     tidings: Tidings, asked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "_BLOCK_BYTES", 1_000)
+    monkeypatch.setattr(csv_files, "_BLOCK_BYTES", 1_000)
     monkeypatch.setattr(flow, "MAX_ROWS", 10)
-    text = "id,likes\n" + "".join(f"{n},{n}\n" for n in range(1_000)) + "x,many\n"
+    text = "id,likes\n" + "".join(f"{n},{n}\n" for n in range(1_000)) + "x,1,many\n"
     (tmp_path / "posts.csv").write_text(text)
     ran = tidings("match", tmp_path / "posts.csv", asked, "--output", tmp_path / "found.parquet")
     assert ran.code == 1 and "many" in ran.err.splitlines()[-1]

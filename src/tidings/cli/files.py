@@ -4,29 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.csv
 import pyarrow.ipc
 import pyarrow.json
 import pyarrow.parquet as pq
 
 from tidings.model import DataError
+from tidings.tables.csv_files import CsvFile, Kinds, inferred, typed
 
 PIECE_ROWS = 16_384
 
 _BLOCK_BYTES = 1 << 23
-_TEXTS = ("id", "text", "topic", "query", "subscriber", "tag")
-"""Columns that stay text, even if all of their values look like numbers or dates."""
+_DATED = ("ts", "since", "until")
+"""Columns of JSON whose text is read as instants; any other text of JSON is text, whatever it looks like."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableFile:
-    """A file of rows. Files of Parquet, Arrow and CSV have the same columns throughout, pieces of JSON their own."""
+    """A file of rows. Files of Parquet, Arrow and CSV have the same columns throughout, pieces of JSON their own.
+
+    What the cells of CSV hold: :mod:`tidings.tables.csv_files`. A file of it is read once more to find that out.
+    """
 
     path: Path
+    _kinds: Kinds = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.path.is_dir():
@@ -45,7 +49,7 @@ class TableFile:
     def pieces(self) -> Iterator[pa.Table]:
         """All rows in order, at most PIECE_ROWS at a time; what is behind a reader is not held."""
         with self._told():
-            for piece in _READERS[self.path.suffix.lower()](self.path):
+            for piece in self._read():
                 for start in range(0, piece.num_rows, PIECE_ROWS):
                     yield piece.slice(start, PIECE_ROWS)
 
@@ -63,7 +67,13 @@ class TableFile:
 
     def _empty(self) -> pa.Table:
         """The columns alone, where a file without rows has any."""
-        return next(iter(_READERS[self.path.suffix.lower()](self.path)), pa.table({})).slice(0, 0)
+        return next(self._read(), pa.table({})).slice(0, 0)
+
+    def _read(self) -> Iterator[pa.Table]:
+        reader = _READERS[self.path.suffix.lower()]
+        if reader is _csv and not self._kinds:
+            self._kinds.update(inferred(CsvFile(self.path).cells()))
+        return _csv(self.path, self._kinds) if reader is _csv else reader(self.path)
 
     @contextmanager
     def _told(self) -> Iterator[None]:
@@ -81,20 +91,8 @@ def _parquet(path: Path) -> Iterator[pa.Table]:
             yield pa.Table.from_batches([batch])
 
 
-def _csv(path: Path) -> Iterator[pa.Table]:
-    """Types are guessed from the first block; an empty cell is absent."""
-    reader = pyarrow.csv.open_csv(
-        path,
-        read_options=pyarrow.csv.ReadOptions(block_size=_BLOCK_BYTES),
-        parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True),
-        convert_options=pyarrow.csv.ConvertOptions(
-            column_types=dict.fromkeys(_TEXTS, pa.string()), null_values=[""], strings_can_be_null=True
-        ),
-    )
-    with reader:
-        yield reader.schema.empty_table()
-        for batch in reader:
-            yield pa.Table.from_batches([batch])
+def _csv(path: Path, kinds: Kinds) -> Iterator[pa.Table]:
+    return (typed(table, kinds)[0] for table in CsvFile(path).cells())
 
 
 def _json(path: Path) -> Iterator[pa.Table]:
@@ -108,11 +106,21 @@ def _json(path: Path) -> Iterator[pa.Table]:
 def _json_block(block: bytes) -> pa.Table:
     whole = pyarrow.json.ReadOptions(block_size=len(block) + 1)
     table = pyarrow.json.read_json(pa.BufferReader(block), whole)
-    dated = [name for name in _TEXTS if name in table.column_names and pa.types.is_timestamp(table[name].type)]
-    if dated:  # text that looks like dates was taken for them
-        options = pyarrow.json.ParseOptions(explicit_schema=pa.schema([(name, pa.string()) for name in dated]))
+    undated = [pa.field(own.name, _undated(own.type)) for own in table.schema if own.name not in _DATED]
+    changed = [own for own in undated if own.type != table.schema.field(own.name).type]
+    if changed:  # text that looks like dates was taken for them
+        options = pyarrow.json.ParseOptions(explicit_schema=pa.schema(changed))
         table = pyarrow.json.read_json(pa.BufferReader(block), whole, options)
     return table
+
+
+def _undated(kind: pa.DataType) -> pa.DataType:
+    """The same type with text for instants, of which JSON has none."""
+    if pa.types.is_struct(kind):
+        return pa.struct([pa.field(own.name, _undated(own.type)) for own in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(_undated(kind.value_type))
+    return pa.string() if pa.types.is_timestamp(kind) else kind
 
 
 def _arrow(path: Path) -> Iterator[pa.Table]:
@@ -130,7 +138,7 @@ def _arrow(path: Path) -> Iterator[pa.Table]:
                 yield pa.Table.from_batches([batch])
 
 
-_READERS: dict[str, Callable[[Path], Iterator[pa.Table]]] = {
+_READERS: dict[str, Callable[..., Iterator[pa.Table]]] = {
     ".parquet": _parquet,
     ".csv": _csv,
     ".jsonl": _json,
