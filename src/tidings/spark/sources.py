@@ -10,6 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812  # as everybody calls it
 from pyspark.sql.types import StringType, StructType
 
 from tidings.model import DataError
+from tidings.spark.csv_source import csv_stream
 from tidings.spark.sinks import spark_path
 
 FORMATS = {".parquet": "parquet", ".jsonl": "json", ".ndjson": "json", ".json": "json", ".csv": "csv", ".orc": "orc"}
@@ -30,24 +31,31 @@ def posts_from_files(
 
     The kind of file is told by the end of its name. ``schema`` is that of the files that are there already, unless it
     is given: a stream has to know its columns before it starts. ``files_per_batch`` bounds a batch, so that the first
-    one does not take all that has piled up.
+    one does not take all that has piled up. ``options`` are those of Spark for the format.
 
     A line of JSON or CSV that cannot be read so has no id and all of it as its text, so that a pipeline rejects it and
     its owner sees it. A file of Parquet or ORC whose columns are of other types stops the stream.
+
+    Files of CSV have a header, whose names count, not their order; a column that is not in a file is null. A column
+    holds numbers, instants or truth values if every cell in the files that are there writes one, else text: codes such
+    as 01234 are text (:mod:`tidings.tables.csv_files`).
     """
     home = Path(folder).absolute()
     kind = _kind(home)
-    known = dict(options or {}) | ({"header": "true"} if kind == "csv" else {})
+    known = dict(options or {})
+    if kind == "csv":
+        bound = {} if files_per_batch is None else {"maxFilesPerTrigger": str(files_per_batch)}
+        return csv_stream(spark, home, schema, known | bound, spark_path(home))
     if schema is None:
         schema = spark.read.options(**known).format(kind).load(spark_path(home)).schema
-    if is_text := kind in ("json", "csv"):
+    if kind == "json":
         known["columnNameOfCorruptRecord"] = UNREAD
         schema = with_unread(schema)
     reader = spark.readStream.format(kind).options(**known).schema(schema)
     if files_per_batch is not None:
         reader = reader.option("maxFilesPerTrigger", files_per_batch)
     rows = reader.load(spark_path(home))
-    return without_unread(rows) if is_text else rows
+    return without_unread(rows) if kind == "json" else rows
 
 
 def with_unread(schema: StructType | str) -> StructType | str:
@@ -62,7 +70,12 @@ def without_unread(rows: DataFrame) -> DataFrame:
     names = [name for name in rows.columns if name != UNREAD]
     instead = {"text": F.col(UNREAD)}
     return rows.select(
-        *(F.when(F.col(UNREAD).isNull(), F.col(f"`{name}`")).otherwise(instead.get(name)).alias(name) for name in names)
+        *(
+            F.when(F.col(UNREAD).isNull(), F.col(f"`{name.replace('`', '``')}`"))
+            .otherwise(instead.get(name))
+            .alias(name)
+            for name in names
+        )
     )
 
 

@@ -145,7 +145,7 @@ def _instants(cells: pa.ChunkedArray) -> pa.ChunkedArray | None:
             return cells.cast(kind).cast(INSTANT)
         except pa.ArrowInvalid:
             continue
-    values = [None if cell is None else read_instant(cell) for cell in cells.to_pylist()]
+    values = [None if cell is None else read_instant(cell) for cell in cell_texts(cells)]
     return pa.chunked_array([values], INSTANT) if values.count(None) == cells.null_count else None
 
 
@@ -156,7 +156,12 @@ def _converted(cells: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
     if pc.all(_look(cells, kind), min_count=0).as_py() and (values := _cast(cells, kind)) is not None:
         return values
     read = _READ[kind]
-    return pa.chunked_array([[None if cell is None else read(cell) for cell in cells.to_pylist()]], kind)
+    return pa.chunked_array([[None if cell is None else read(cell) for cell in cell_texts(cells)]], kind)
+
+
+def cell_texts(cells: pa.ChunkedArray) -> list[str | None]:
+    """The texts of cells; what is no UTF-8 in them is replaced."""
+    return [None if cell is None else cell.decode("utf8", "replace") for cell in cells.cast(pa.binary()).to_pylist()]
 
 
 def _whole(cell: str) -> int | None:
