@@ -51,3 +51,8 @@ def test_a_dry_run_puts_nothing(tidings: Tidings, home: Home) -> None:
 def test_a_folder_of_no_pipeline_is_told(tidings: Tidings, tmp_path: Path) -> None:
     ran = tidings("learn", tmp_path / "nothing")
     assert ran.code == 1 and "divided between matchers" in ran.err
+
+
+def test_a_registry_that_is_not_there_is_told(tidings: Tidings, home: Home, tmp_path: Path) -> None:
+    ran = tidings("learn", home.path, "--split", tmp_path / "missing")
+    assert ran.code == 1 and f"there is no registry at '{tmp_path / 'missing'}'" in ran.err

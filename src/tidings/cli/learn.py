@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tidings.cli.bench import Format
+from tidings.model import DataError
 
 if TYPE_CHECKING:
     from tidings.spark.learning import Count
@@ -55,6 +56,8 @@ def learn(
     from tidings.spark.learning import Learn, Teacher  # noqa: PLC0415
 
     registry = None if split is None else Registry(split)
+    if registry is not None and registry.version < 0:
+        raise DataError(f"there is no registry at {str(split)!r}; name the folder where subscriptions are kept")
     teacher = Teacher(Home(checkpoint), Learn(partitioner.value, registry is not None), registry)
     with progress("learning", None):
         mapping, page = teacher.learn(matchers, None if posts is None else _counted(posts, registry is not None))
