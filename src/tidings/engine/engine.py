@@ -30,6 +30,7 @@ from tidings.index.subscribers import COLUMNS, FOREVER_AFTER, FOREVER_BEFORE, ke
 from tidings.language import Explanation, explain, parse, to_text
 from tidings.model import (
     DataError,
+    HistoryError,
     Match,
     Publication,
     PublicationError,
@@ -128,7 +129,7 @@ class Engine:
         """Leave a standing query, valid in ``[since, until)``; returns its id, a new one if none is given.
 
         A known id gets the new query in place of the old one. Refuses with QueryError or SubscriptionError. Cost: about
-        20 µs for plain words in memory; in a folder, some 15 ms for the commit, so leave many at once there.
+        20 µs for plain words in memory; in a folder, some 3 ms for the commit, so leave many at once there.
         """
         name = uuid4().hex if id is None else id
         since, until = checked_terms(name, subscriber, tag, since, until)
@@ -375,13 +376,26 @@ class Engine:
         """Let the index have all changes up to ``version``."""
         if self._registry is None or version <= self._version:
             return
-        changes = self._registry.changes(self._version, version)
-        if changes.num_rows:
+        try:
+            changes = self._registry.changes(self._version, version)
+        except HistoryError:
+            live, gone = self._missed(self._registry.snapshot(version))
+        else:
             live = fold(changes)
-            gone = pc.unique(changes["id"].filter(pc.equal(changes["op"], "remove")))
-            self._index.change(keyed(live), gone.to_pylist())
-        self._unsaved_changes += changes.num_rows
+            gone = pc.unique(changes["id"].filter(pc.equal(changes["op"], "remove"))).to_pylist()
+        if live.num_rows or gone:
+            self._index.change(keyed(live), gone)
+        self._unsaved_changes += live.num_rows + len(gone)
         self._version = version
+
+    def _missed(self, snapshot: pa.Table) -> tuple[pa.Table, list[str]]:
+        """What a snapshot has that the index has not, and the other way round, where the changes are forgotten.
+
+        A query's version is the version that brought it, so what has none later than the index is in there as it is.
+        """
+        live = frozenset(snapshot["id"].to_pylist())
+        gone = [name for name in self._index.ids() if name not in live]
+        return snapshot.filter(pc.greater(snapshot["query_version"], self._version)), gone
 
     def _count(self, publications: int, matches: int) -> None:
         """Each thread counts for itself, so that none waits."""

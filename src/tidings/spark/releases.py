@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from tidings.index.files import JSON
 from tidings.index.store import described, replace_json
 from tidings.index.subscribers import keyed
-from tidings.model import DataError
+from tidings.model import DataError, HistoryError
 from tidings.partitioning import Mapping
 from tidings.registry import Registry, fold
 from tidings.registry.folder import exclusive
@@ -157,14 +157,14 @@ class Releases:
         with exclusive(self.folder):
             mapping = mapping or self._planned(version)
             if not mapping:
-                return self._compiled(version, keyed(registry.snapshot(version)))
+                return self._compiled(version, keyed(_snapshot(registry, version)))
             mapping = self._usable(mapping)
             found = self._read(version, mapping)
             if found is not None:
                 return found
             before = self._before(version, mapping)
             forward = None if before is None else self._forward(registry, version, *before)
-            return forward or self._compiled(version, keyed(registry.snapshot(version)), mapping)
+            return forward or self._compiled(version, keyed(_snapshot(registry, version)), mapping)
 
     def compiled(self, subscriptions: pa.Table, mapping: Mapping | None = None) -> Release:
         """The release of a table of subscriptions that were checked, which belongs to no registry.
@@ -249,8 +249,12 @@ class Releases:
         return None
 
     def _forward(self, registry: Registry, version: int, before: Release, shares: Shares) -> Release | None:
-        """The release that a release becomes; None if the mapping is not the one that it was made with."""
-        changes = registry.changes(before.version, version)
+        """The release that a release becomes; None if the mapping is not the one that it was made with, or if the
+        registry has forgotten what came after it."""
+        try:
+            changes = registry.changes(before.version, version)
+        except HistoryError:
+            return None
         if changes.num_rows:
             try:
                 shares.change(keyed(fold(changes)), pc.unique(changes["id"]).to_pylist())
@@ -301,6 +305,16 @@ class Releases:
 
     def _is_whole(self, release: Release) -> bool:
         return all((self.folder / name).exists() for name in release.files)
+
+
+def _snapshot(registry: Registry, version: int) -> pa.Table:
+    """The subscriptions of a version; of the first that the registry can tell, if it has forgotten that one."""
+    try:
+        return registry.snapshot(version)
+    except HistoryError as error:
+        oldest = registry.horizon
+        _log.warning("%s; the batch that was pinned to it is matched with version %d", error, oldest)
+        return registry.snapshot(oldest)
 
 
 def _listed(folder: Path) -> list[tuple[int, str]]:
