@@ -11,6 +11,7 @@ import os
 import statistics
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ import pyarrow as pa
 from tidings.bench.matching import Advance, silent
 from tidings.model import DataError
 from tidings.registry import Registry
+
+_TENTHS = 10
 
 Written = dict[str, tuple[str, int]]
 """The query of each id and the version that brought it."""
@@ -35,7 +38,7 @@ class Settings:
     block: int = 1_000
 
     def __post_init__(self) -> None:
-        if self.commits < 10 * self.block:
+        if self.commits < _TENTHS * self.block:
             raise DataError(f"ten blocks of {self.block:,} commits are the least, got {self.commits:,} commits")
 
 
@@ -52,17 +55,21 @@ class Block:
 
 
 def measure(folder: Path, settings: Settings, advance: Advance = silent) -> dict[str, Any]:
-    """The figures of a new registry in ``folder``; ``advance`` is told of commits."""
+    """The figures of a new registry in ``folder``; ``advance`` is told of commits. Ctrl-C ends it early."""
     registry = Registry.create(folder)
     written: Written = {}
-    blocks = []
-    for begin in range(0, settings.commits, settings.block):
-        blocks.append(_block(registry, range(begin, begin + settings.block), settings.live, written))
-        advance(settings.block)
-    _check(registry, written)
+    blocks: list[Block] = []
+    with suppress(KeyboardInterrupt):
+        for begin in range(0, settings.commits, settings.block):
+            blocks.append(_block(registry, range(begin, begin + settings.block), settings.live, written))
+            advance(settings.block)
+    if len(blocks) < _TENTHS:
+        raise DataError(f"it ended after {len(blocks)} blocks of {settings.block:,} commits; {_TENTHS} are the least")
+    if len(blocks) * settings.block == settings.commits:
+        _check(registry, written)
     columns = {name: [getattr(block, name) for block in blocks] for name in Block.__slots__}
     return {
-        "commits": settings.commits,
+        "commits": len(blocks) * settings.block,
         "live": settings.live,
         "history_versions": registry.history.versions,
         "last_to_second_tenth": {name: _ratio(columns[name]) for name in ("ms", "cpu_ms", "size_bytes", "snapshot_ms")},
@@ -116,7 +123,7 @@ def _sizes(folder: Path) -> list[int]:
 
 def _ratio(column: Sequence[float]) -> float:
     """The median of the last tenth as a part of that of the second."""
-    tenth = len(column) // 10
+    tenth = len(column) // _TENTHS
     return round(statistics.median(column[-tenth:]) / statistics.median(column[tenth : 2 * tenth]), 3)
 
 
