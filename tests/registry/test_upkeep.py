@@ -209,3 +209,11 @@ def test_a_history_that_is_none_is_refused(bad: object) -> None:
     for name in ("versions", "hours", "rejected"):
         with pytest.raises(DataError, match=f"{name} is a number of 0 or more, got"):
             make(**{name: bad})
+
+
+def test_the_last_commit_before_the_horizon_leaves_a_row(tmp_path: Path) -> None:
+    registry = Registry(tmp_path, history=History(versions=0))
+    add(registry, "a")
+    last = registry.remove(["a"]).version
+    registry.tidy()
+    assert registry.changes()["version"].to_pylist() == [last] and live(registry) == {}

@@ -12,6 +12,7 @@ import os
 import re
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
@@ -89,7 +90,8 @@ def commit(table: Path, version: int, operation: str, actions: Iterable[Action])
     except FileExistsError:
         return False
     finally:
-        aside.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            os.unlink(aside)  # noqa: PTH108  # this is done with each commit
     return True
 
 

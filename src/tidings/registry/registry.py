@@ -103,6 +103,10 @@ class Registry:
     _rejected: StoredTable = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.path, str | Path) or not str(self.path):
+            raise DataError(f"a registry is a folder, named by a text or a Path, got {self.path!r}")
+        if not isinstance(self.analyser, Analyser):
+            raise DataError(f"the analyser of a registry is a tidings.Analyser, got {self.analyser!r}")
         object.__setattr__(self, "_log", StoredTable(self._home / folder.LOG, schemas.LOG))
         object.__setattr__(self, "_rejected", StoredTable(self._home / folder.REJECTED, schemas.REJECTED))
 
@@ -144,6 +148,8 @@ class Registry:
 
     def expire(self, now: datetime) -> Receipt:
         """Remove, in one commit, the subscriptions that have ended: those whose ``until`` is ``now`` or earlier."""
+        if not isinstance(now, datetime):
+            raise DataError(f"now is a datetime, got {now!r}")
         instant = pa.scalar(utc(now), schemas.INSTANT)
 
         def ended(view: View) -> pa.Table:
@@ -220,6 +226,8 @@ class Registry:
         def read(view: View) -> pa.Table:
             last, horizon = view.version if until is None else until, view.horizon
             for version in (after, last):
+                if type(version) is not int:
+                    raise DataError(f"a version of a registry is a whole number, got {version!r}")
                 if not -1 <= version <= view.version:
                     raise DataError(
                         f"the registry {str(self.path)!r} has the versions 0 to {view.version}, not {version}"

@@ -20,7 +20,7 @@ from typing import IO, Literal
 from uuid import uuid4
 
 import pyarrow as pa
-from pyspark.errors import StreamingQueryException
+from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
@@ -115,7 +115,8 @@ class Pipeline:
                 {"availableNow": True} if available_now else {"processingTime": f"{every_s * 1e3:.0f} milliseconds"}
             )
             writer = self.publications.writeStream.queryName(name).foreachBatch(handler).trigger(**trigger)
-            with _files_by_rename(spark):
+            problem = f"the pipeline cannot start with the checkpoint {str(path)!r}"
+            with _files_by_rename(spark), told_in_a_line(problem, "mend that, or name a new folder"):
                 query = writer.option("checkpointLocation", spark_path(home.checkpoint)).start()
             watch = None if overload is None else Watch(query, home.backlog)
             if watch is not None:
@@ -235,6 +236,20 @@ def _files_by_rename(spark: SparkSession) -> Iterator[None]:
     finally:
         if before is None:
             spark.conf.unset(_FILES)
+
+
+@contextmanager
+def told_in_a_line(what: str, remedy: str) -> Iterator[None]:
+    """An error of Spark as one of ours: what it says, without the trace of two languages."""
+    try:
+        yield
+    except Exception as error:
+        if not isinstance(error, PySparkException) and not type(error).__module__.startswith("py4j."):
+            raise
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [repr(error)]
+        raised = [line for line in lines if "Exception: " in line or "Error: " in line]
+        reason = _STATE.sub("", (raised or lines)[0]).removeprefix(": ").rstrip(".")
+        raise DataError(f"{what}: {reason}; {remedy}") from error
 
 
 def _told(error: StreamingQueryException) -> DataError:

@@ -296,12 +296,13 @@ class Releases:
                 raise DataError(f"{str(path)!r} is of another format or for another analyser; name another folder")
             parts = tuple(Part(tuple(part["segments"]), part["homes"]) for part in found["parts"])
             release = self._release(version, mapping, parts, tuple(found["routers"]), tuple(found["attributes"]))
+            is_whole = self._is_whole(release)
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError) as error:
             _log.warning("%s is no release (%r); it is compiled again from the registry", path, error)
             return None
-        return release if self._is_whole(release) else None
+        return release if is_whole else None
 
     def _is_whole(self, release: Release) -> bool:
         return all((self.folder / name).exists() for name in release.files)

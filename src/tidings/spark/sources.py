@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -35,6 +36,7 @@ def posts_from_files(
     A line of JSON or CSV that cannot be read so has no id and all of it as its text, so that a pipeline rejects it and
     its owner sees it. A file of Parquet or ORC whose columns are of other types stops the stream.
     """
+    check_batch_size("files_per_batch", files_per_batch)
     home = Path(folder).absolute()
     kind = _kind(home)
     known = dict(options or {}) | ({"header": "true"} if kind == "csv" else {})
@@ -50,11 +52,25 @@ def posts_from_files(
     return without_unread(rows) if is_text else rows
 
 
+def check_batch_size(name: str, size: object) -> None:
+    """Refuse what bounds no batch; None is without a bound."""
+    if size is not None and (type(size) is not int or size < 1):
+        raise DataError(f"{name} is a whole number of 1 or more, or None for no bound, got {size!r}")
+
+
 def with_unread(schema: StructType | str) -> StructType | str:
     """A schema that has a place for what could not be read with it."""
-    return (
-        f"{schema}, {UNREAD} string" if isinstance(schema, str) else StructType(schema.fields).add(UNREAD, StringType())
-    )
+    if isinstance(schema, str):
+        if re.search(rf"(^|,)\s*`?{UNREAD}\b", schema, re.IGNORECASE):
+            raise _no_unread()
+        return f"{schema}, {UNREAD} string"
+    if UNREAD in (name.lower() for name in schema.names):
+        raise _no_unread()
+    return StructType(schema.fields).add(UNREAD, StringType())
+
+
+def _no_unread() -> DataError:
+    return DataError(f"a column cannot be named {UNREAD!r}, which is where lines go that cannot be read; rename it")
 
 
 def without_unread(rows: DataFrame) -> DataFrame:
