@@ -107,7 +107,7 @@ WRONG_CALLS: list[Callable[[], object]] = [
     lambda: Registry(None),  # type: ignore[arg-type]
     lambda: Registry("new", analyser="english"),  # type: ignore[arg-type]
     lambda: Registry("new").add([1]),
-    lambda: Registry("new").remove(None),  # type: ignore[arg-type]
+    lambda: Registry("new").remove(None),
     lambda: Registry("new").snapshot("1"),  # type: ignore[arg-type]
     lambda: Registry("new").changes(0.5),  # type: ignore[arg-type]
     lambda: Registry("new").expire("now"),  # type: ignore[arg-type]

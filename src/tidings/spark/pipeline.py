@@ -36,7 +36,7 @@ from tidings.spark.learning import Learn
 from tidings.spark.overload import Governor, Overload
 from tidings.spark.progress import Progress, ProgressListener
 from tidings.spark.releases import Plan
-from tidings.spark.sinks import CallableSink, Sink, spark_path
+from tidings.spark.sinks import CallableSink, Sink, check_path, spark_path
 
 _FILES = "spark.sql.streaming.checkpointFileManagerClass"
 _BY_RENAME = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
@@ -92,6 +92,9 @@ class Pipeline:
         ``progress`` is called after each batch, in a thread of its own; that has its price, some 100 ms of a core a
         batch in PySpark itself.
         """
+        if not isinstance(self.publications, DataFrame):
+            raise DataError(f"publications are a streaming DataFrame, got a {type(self.publications).__name__}")
+        check_path("a checkpoint", self.checkpoint)
         if not self.publications.isStreaming:
             raise DataError("a pipeline takes a streaming DataFrame; for a table there is tidings.spark.match")
         if every_s < 0:

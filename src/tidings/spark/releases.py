@@ -84,6 +84,9 @@ class Plan:
     def __post_init__(self) -> None:
         if self.layout not in ("auto", "replicated", "partitioned"):
             raise DataError(f"a layout is auto, replicated or partitioned, got {self.layout!r}")
+        for name, value, least in (("matchers", self.matchers, 1), ("replicated_bytes", self.replicated_bytes, 0)):
+            if type(value) is not int or value < least:
+                raise DataError(f"{name} is a whole number of {least} or more, got {value!r}")
 
     def chosen(self, subscriptions: pa.Table) -> Layout:
         """The layout for these subscriptions; it is logged where it had to be chosen."""

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812  # as everybody calls it
 from pyspark.sql.types import StringType, StructType
 
 from tidings.model import DataError
-from tidings.spark.sinks import spark_path
+from tidings.spark.sinks import check_path, spark_path
 
 FORMATS = {".parquet": "parquet", ".jsonl": "json", ".ndjson": "json", ".json": "json", ".csv": "csv", ".orc": "orc"}
 
@@ -37,6 +37,7 @@ def posts_from_files(
     its owner sees it. A file of Parquet or ORC whose columns are of other types stops the stream.
     """
     check_batch_size("files_per_batch", files_per_batch)
+    check_path("the folder of a source", folder)
     home = Path(folder).absolute()
     kind = _kind(home)
     known = dict(options or {}) | ({"header": "true"} if kind == "csv" else {})
