@@ -1,6 +1,9 @@
 import csv
 import json
 from datetime import datetime
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -245,3 +248,37 @@ def test_data_stays_on_stdout_while_a_bar_is_on_stderr(
         print("data")
     out, err = capsys.readouterr()
     assert out == "data\n" and "matching" in err
+
+
+def test_whole_numbers_as_ids_stay_exact_however_large(tidings: Tidings, asked: Path, tmp_path: Path) -> None:
+    ids = ["9007199254740993", "18446744073709551617", "7", str(10**40 + 1)]
+    for count in (1, 2, 4):
+        posts = tmp_path / "posts.jsonl"
+        posts.write_text("\n".join(f'{{"id": {name}, "text": "fire"}}' for name in ids[:count]) + "\n")
+        assert TableFile(posts).read()["id"].cast(pa.string()).to_pylist() == ids[:count]
+        ran = tidings("match", posts, asked, "--format", "json")
+        assert [json.loads(line)["publication_id"] for line in ran.out.splitlines()] == ids[:count]
+
+
+def test_fractions_beside_whole_numbers_leave_ids_as_they_are_written(tmp_path: Path) -> None:
+    posts = tmp_path / "posts.jsonl"
+    posts.write_text('{"id": 9007199254740993}\n\n{"id": 1.50}\n{"text": "x"}\n{"id": null}\n')
+    assert TableFile(posts).read()["id"].to_pylist() == ["9007199254740993", "1.50", None, None]
+
+
+def test_a_match_that_is_ended_leaves_no_part_of_a_file(posts: Path, asked: Path, tmp_path: Path) -> None:
+    output = tmp_path / "deep" / "found.parquet"
+    script = (
+        "import os, signal, sys\n"
+        "from pathlib import Path\n"
+        "from tidings.cli import flow, main\n"
+        "def ended(*_):\n"
+        f"    assert [path.name for path in Path({str(output.parent)!r}).iterdir()] == ['found.parquet.part']\n"
+        "    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "flow.flow = ended\n"
+        f"sys.argv = ['tidings', 'match', {str(posts)!r}, {str(asked)!r}, '--output', {str(output)!r}]\n"
+        "main.main()\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert ran.returncode == 128 + signal.SIGTERM, ran.stderr
+    assert not list(output.parent.iterdir())

@@ -1,10 +1,12 @@
 import json
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from tests.cli.conftest import Tidings
 from tidings import Engine
+from tidings.registry import Registry
 
 
 def test_what_is_left_in_a_folder_is_matched_explained_and_given_up(
@@ -76,3 +78,22 @@ def test_a_folder_that_is_none_of_ours_is_left_alone(tidings: Tidings, posts: Pa
     absent = posts.parent / "absent"
     assert tidings("unsubscribe", absent, "s1").err == f"tidings: there is no folder '{absent}'\n"
     assert not absent.exists()
+
+
+def test_a_folder_is_tidied_and_what_lives_stays(tidings: Tidings, tmp_path: Path) -> None:
+    folder = tmp_path / "alerts"
+    registry = Registry(folder)
+    for number in range(6):
+        registry.add(pa.table({"id": ["s1"], "query": [f"fire {number}"]}))
+    ran = tidings("tidy", folder)
+    assert ran.code == 0 and ran.out.startswith("6 files merged, 0 rows dropped, 0 files deleted; 0.0 MB before")
+    ran = tidings("tidy", folder, "--keep-versions", "0")
+    assert ran.code == 0 and ran.out.startswith("1 files merged, 5 rows dropped")
+    assert registry.snapshot().select(["query", "query_version"]).to_pylist() == [
+        {"query": "fire 5", "query_version": 6}
+    ]
+    for misuse, problem in {tmp_path / "none": "nobody has subscribed", tmp_path / "file": "is a file"}.items():
+        (tmp_path / "file").touch()
+        ran = tidings("tidy", misuse)
+        assert ran.code == 1 and problem in ran.err and len(ran.err.splitlines()) == 1
+    assert not (tmp_path / "none").exists()

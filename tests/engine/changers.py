@@ -27,13 +27,14 @@ from tidings.engine import Engine
 from tidings.engine import engine as engine_module
 from tidings.index import store
 from tidings.registry import tables
+from tidings.registry.commits import Grace
 
 NOW = datetime(2020, 1, 4, tzinfo=UTC)
 LONG_AGO = NOW - timedelta(days=2)
 IDS = [f"s{number}" for number in range(3000)]
 WORDS = [f"{first}{second}" for first in "bdfgklmnprtvz" for second in ("olum", "arin", "eko")]
-STEPS = ("make table", "commit", "checkpoint", "write segment", "fsync file", "replace segment", "write manifest",
-         "replace manifest", "fsync folder", "unlink")  # fmt: skip
+STEPS = ("make table", "commit", "merge", "checkpoint", "forget", "write segment", "fsync file", "replace segment",
+         "write manifest", "replace manifest", "fsync folder", "unlink")  # fmt: skip
 LIFE_S = 60
 _BAD = "fire OR"
 _KINDS = {"subscribe": 8, "subscribe_many": 5, "unsubscribe": 3, "unsubscribe_many": 3, "compact": 2, "reopen": 1}
@@ -153,7 +154,9 @@ class Teller:
         """Let this process tell each of its STEPS, and whatever is logged."""
         steps: list[tuple[Any, str, Callable[..., str]]] = [
             (DeltaTable, "create", lambda *_: "make table"),
-            (tables, "write_deltalake", lambda *_: "commit"),
+            (tables, "commit", lambda *_: "commit"),
+            (tables.StoredTable, "_merge", lambda *_: "merge"),
+            (tables, "forget", lambda *_: "forget"),
             (DeltaTable, "create_checkpoint", lambda *_: "checkpoint"),
             (store, "write_arrays", lambda *_: "write segment"),
             (json, "dump", lambda *_: "write manifest"),
@@ -174,6 +177,7 @@ def change_until_killed(job: Job) -> None:
     try:
         teller.listen()
         vars(engine_module).update(SAVE_AFTER=500, _SMALL=1000, _LOOK_EVERY=1)
+        vars(tables).update(UPKEEP_EVERY=3, GRACE=Grace(seconds=0.0))
         teller.tell("begin open")
         engine = opened(job.path)
         teller.tell("end open")

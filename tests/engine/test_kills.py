@@ -30,7 +30,7 @@ from tidings.registry import Registry
 AIMS = [f"{when} {step}" for step in STEPS for when in ("before", "after")]
 FIRST_AIMS = [
     *("before write manifest", "before replace manifest", "after replace manifest"),
-    *("after replace segment", "before unlink", "after commit"),
+    *("after replace segment", "before unlink", "after commit", "after merge", "before forget"),
 ]
 WINDOW_S = 0.6
 
@@ -208,7 +208,7 @@ def kill_many(kills: int, aims: list[str], folder: Path, forks: Connection, seed
 def test_a_killed_engine_has_lost_and_doubled_nothing(
     tmp_path: Path, forks: Connection, caplog: pytest.LogCaptureFixture
 ) -> None:
-    tally = kill_many(12, FIRST_AIMS, tmp_path, forks, seed=1)
+    tally = kill_many(2 * len(FIRST_AIMS), FIRST_AIMS, tmp_path, forks, seed=1)
     assert tally.done > 0 and tally.steps.keys() >= set(FIRST_AIMS)
     assert not caplog.text  # the index was never damaged, which would be told, and mended
 

@@ -89,6 +89,9 @@ def test_each_form_of_the_language_is_read(text: str, query: Query) -> None:
         ("[class,=,‘STOCK’]", "class:STOCK"),
         ("[name,str-prefix,'Mc'] [name,str-suffix,'d'] [name,str-contains,'o']", "name:Mc* name:*d name:*o*"),
         ("[a,<,1],[b,<=,2],[c,>=,3],[d,isPresent,0]", "a:<1 b:<=2 c:>=3 has:d"),
+        ("[name,str-postfix,'d']", "name:*d"),
+        ("[a,<>,3]", "has:a -a:3"),
+        ("[class,eq,'STOCK'],[a,neq,'x y'],[b,>,1]", 'class:STOCK has:a -a:"x y" b:>1'),
     ],
 )
 def test_padres_triples_are_read(text: str, query: str) -> None:
@@ -134,7 +137,7 @@ def test_threads_share_the_parser() -> None:
 
 
 def test_unknown_syntax_is_misuse() -> None:
-    with pytest.raises(ValueError, match="padres"):
+    with pytest.raises(QueryError, match="padres"):
         parse("fire", syntax="sql")  # type: ignore[arg-type]
 
 

@@ -40,7 +40,7 @@ def test_a_registry_that_is_not_there_yet_is_empty(registry: Registry) -> None:
     assert registry.snapshot().schema == schemas.SNAPSHOT and registry.snapshot().num_rows == 0
     assert registry.changes().schema == schemas.LOG and registry.changes().num_rows == 0
     assert registry.rejected().schema == schemas.REJECTED and registry.rejected().num_rows == 0
-    assert registry.expire(NOON).accepted == 0 and registry.tidy() == Tidied(0, 0)
+    assert registry.expire(NOON).accepted == 0 and registry.tidy() == Tidied()
     assert not Path(registry.path).exists()
 
 
@@ -84,13 +84,14 @@ def test_every_version_can_be_read_also_after_tidying(registry: Registry) -> Non
         assert registry.changes(after=4).num_rows == 0
 
     check()
-    for keep_hours in (24, 0):
-        tidied = registry.tidy(keep_hours)
-        assert tidied == (Tidied(4, 0) if keep_hours else Tidied(0, 4))
+    for grace_s in (60, 0):
+        tidied = registry.tidy(grace_s)
+        assert (tidied.merged, tidied.dropped) == ((4, 0) if grace_s else (0, 0))
+        assert bool(tidied.deleted) != bool(grace_s)
         check()
-    assert registry.version > 4 and live(registry, 0) == {}
+    assert registry.horizon == 0 and registry.version > 4 and live(registry, 0) == {}
     assert live(registry) == {"b": ("hail OR rain", 4)}
-    assert registry.tidy(0) == Tidied(0, 0)
+    assert registry.tidy(0) == Tidied()
     idle = registry.version
     registry.tidy(0)
     assert registry.version == idle
@@ -103,9 +104,9 @@ def test_tidying_deletes_what_dead_writers_left_and_spares_what_living_ones_writ
     fresh, old = (data.with_name(f"part-00000-{name}-c000.snappy.parquet") for name in ("fresh", "old"))
     for copy in (fresh, old):
         copy.write_bytes(data.read_bytes())
-    two_days_ago = time.time() - 48 * 3600
-    os.utime(old, (two_days_ago, two_days_ago))
-    assert registry.tidy(keep_hours=24) == Tidied(0, 1)
+    two_minutes_ago = time.time() - 120
+    os.utime(old, (two_minutes_ago, two_minutes_ago))
+    assert registry.tidy() == Tidied(deleted=1)
     assert fresh.exists() and not old.exists() and live(registry) == {"a": ("fire", 1)}
 
 
@@ -208,12 +209,15 @@ def test_a_writer_who_is_always_late_gives_up_with_a_message(tmp_path: Path, mon
     assert live(other) == {"other": ("fire", 3)}
 
 
-def test_a_failing_checkpoint_does_not_fail_the_commit(registry: Registry, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failing_checkpoint_does_not_fail_the_commit(
+    registry: Registry, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tables, "UPKEEP_EVERY", 10)
     Registry.create(registry.path)
     (Path(registry.path) / "log" / "_delta_log" / "_last_checkpoint" / "in the way").mkdir(parents=True)
     versions = [registry.add(bulk((f"s{number}", "fire"))).version for number in range(12)]
-    assert versions == list(range(1, 13)) and registry.snapshot().num_rows == 12
-    assert "no checkpoint of version 10" in caplog.text
+    assert versions == [*range(1, 11), 12, 13] and registry.snapshot().num_rows == 12
+    assert "was not tidied" in caplog.text
 
 
 def test_a_version_that_does_not_exist_is_refused(registry: Registry) -> None:
@@ -263,4 +267,4 @@ def test_damaged_files_are_named(registry: Registry) -> None:
         registry.snapshot()
     (Path(registry.path) / "log" / "_delta_log" / "00000000000000000001.json").write_text("not json")
     with pytest.raises(DataError, match="restore them"):
-        registry.add(bulk(("a", "fire")))
+        Registry(registry.path).add(bulk(("a", "fire")))

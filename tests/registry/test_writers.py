@@ -68,7 +68,7 @@ def test_several_processes_write_at_once_without_loss(
     registry = Registry(tmp_path)
     assert len(acknowledged) == WRITERS * BATCHES
     assert versions_of_batches(registry) == dict(acknowledged)
-    assert registry.version == WRITERS * BATCHES and registry.rejected().num_rows == WRITERS * BATCHES
+    assert registry.version >= WRITERS * BATCHES and registry.rejected().num_rows == WRITERS * BATCHES
     for version in (1, 17, 40):
         delta = DeltaTable(tmp_path / "log", version=version).to_pyarrow_table()
         assert sorted(delta["version"].to_pylist()) == registry.changes(until=version)["version"].to_pylist()
@@ -89,7 +89,7 @@ def test_a_killed_writer_leaves_all_of_a_batch_or_nothing(tmp_path: Path, proces
     assert told[tmp_path / "old"]
     for path, acknowledged in told.items():
         registry = Registry(path)
-        registry.tidy(keep_hours=0)
+        registry.tidy(grace_s=0)
         assert add_batch(registry, "after all").accepted == ROWS
         found = versions_of_batches(registry)
         assert found | acknowledged == found and registry.snapshot().num_rows == ROWS * len(found)

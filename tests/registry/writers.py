@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from tidings.registry import Receipt, Registry, folder
+from tidings.registry import Receipt, Registry, folder, tables
 from tidings.registry.validation import check_subscriptions
 from tidings.terms import Analyser
 
@@ -36,12 +36,14 @@ def write_some(path: Path, name: str, batches: int, told: Connection, locked: bo
 
 
 def write_until_killed(path: Path, name: str, told: Connection) -> None:
+    """Write batch after batch, and tidy up all the time: as part of commits, and as a whole."""
+    vars(tables)["UPKEEP_EVERY"] = 2
     registry = Registry(path)
     told.send("ready")
     for number in count():
         told.send((f"{name}-{number}", add_batch(registry, f"{name}-{number}").version))
         if number % 3 == 2:
-            registry.tidy(keep_hours=0)
+            registry.tidy(grace_s=0)
 
 
 # Compiles the kernels and the grammar, and starts no thread.

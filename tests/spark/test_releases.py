@@ -19,7 +19,7 @@ from tidings.index import BruteForce
 from tidings.language import parse, to_text
 from tidings.model import DataError, Subscription
 from tidings.partitioning import LearnedMapping, Owners, Router
-from tidings.registry import Registry
+from tidings.registry import History, Registry
 from tidings.spark.mappings import Mappings
 from tidings.spark.releases import Plan, Release, Releases
 from tidings.tables.columns import instant_key
@@ -262,3 +262,25 @@ def test_a_mapping_that_was_replaced_under_its_name_lays_the_index_out_anew(
         assert release.mapping == "learned-1"
         pairs.append(sorted(found(pa.table({"id": ["p"], "text": ["fire"]}), release).pairs))
     assert pairs == [[("p", "s0")], [("p", "s0"), ("p", "s2")]] and "compiled again" in caplog.text
+
+
+@pytest.mark.parametrize("plan", LAYOUTS[:3], ids=lambda plan: f"{plan.layout}-{plan.matchers}")
+def test_what_the_registry_has_forgotten_is_compiled_anew(
+    tmp_path: Path, plan: Plan, caplog: pytest.LogCaptureFixture
+) -> None:
+    registry = Registry(tmp_path / "registry", history=History(versions=1))
+    releases = Releases(tmp_path / "releases", plan=plan)
+    posts = pa.table({"id": ["p"], "text": ["fire rain"]})
+    old = releases.release(registry, registry.add(asked("fire", "rain")).version)
+    registry.remove(["s0"])
+    registry.add(pa.table({"id": ["s2"], "query": ["fire rain"]}))
+    registry.tidy(grace_s=0)
+    assert registry.horizon > old.version
+    newest = releases.release(registry, registry.version)
+    assert sorted(found(posts, newest).pairs) == [("p", "s1"), ("p", "s2")]
+    assert releases.release(registry, old.version, old.mapping) == old and not caplog.text
+    releases.forget_before(newest.version)
+    again = releases.release(registry, old.version, old.mapping)
+    assert "has forgotten version 1" in caplog.text and "matched with version" in caplog.text
+    first = releases.release(registry, registry.horizon)
+    assert sorted(found(posts, again).pairs) == sorted(found(posts, first).pairs) != []

@@ -1,8 +1,8 @@
 """Can it run for long? Memory, lag and files of a pipeline whose subscriptions change all the time, every few seconds.
 
 Posts come from Kafka at a steady rate. Every second some subscriptions are added and as many that were added before are
-removed; every minute the registry is tidied. The sink keeps the last batches only. What counts is the trend over the
-last two thirds, when all caches are full.
+removed. The sink keeps the last batches only. What counts is the trend over the last two thirds, when all caches are
+full.
 """
 
 from __future__ import annotations
@@ -39,7 +39,6 @@ KEPT_BATCHES = 20
 """The sink keeps the matches of so many."""
 
 MOST_SAMPLES = 120
-TIDY_EVERY_S = 60.0
 FLAT = 0.05
 """Memory is flat if its trend over the last two thirds adds less than this part of it."""
 
@@ -178,7 +177,7 @@ def draw(figures: dict[str, Any], path: Path) -> None:
 
 
 class _Changes:
-    """Adds and removes subscriptions once a second until it is stopped, and tidies the registry now and then."""
+    """Adds and removes subscriptions once a second until it is stopped."""
 
     def __init__(self, registry: Registry, queries: pa.ChunkedArray, per_s: float) -> None:
         self._registry, self._queries, self._each = registry, queries, max(1, round(per_s / 2))
@@ -208,7 +207,6 @@ class _Changes:
 
     def _change(self) -> None:
         added: deque[list[str]] = deque()
-        tidied = time.monotonic()
         for round_number in itertools.count():
             if self._done.wait(1.0):
                 return
@@ -219,9 +217,6 @@ class _Changes:
             if len(added) > KEPT_BATCHES:
                 self.made += self._registry.remove(added.popleft()).accepted
             self.made += self._each
-            if time.monotonic() - tidied > TIDY_EVERY_S:
-                self._registry.tidy(keep_hours=1)
-                tidied = time.monotonic()
 
 
 @contextmanager

@@ -126,6 +126,31 @@ def growth(  # noqa: PLR0913
     _tell("growth", data, figures, seed, output_format, save)
 
 
+@app.command(epilog="Example: tidings bench registry --commits 20000 --plot registry.svg --save registry.json")
+def registry(
+    *,
+    commits: Annotated[int, typer.Option(min=1, help="How many commits.")] = 100_000,
+    live: Annotated[int, typer.Option(min=1, help="How many ids are replaced again and again.")] = 50,
+    plot: Annotated[Path | None, typer.Option(help="Also draw it: a .svg or .png file; needs matplotlib.")] = None,
+    output_format: HowToPrint = Format.table,
+    save: Save = None,
+) -> None:
+    """The registry over many commits by one writer: what each costs, and how large the folder is."""
+    from tidings.bench.commits import Settings, draw, measure  # noqa: PLC0415
+    from tidings.bench.result import Result  # noqa: PLC0415
+    from tidings.cli.output import print_figures, progress  # noqa: PLC0415
+
+    settings = Settings(commits, live)
+    with TemporaryDirectory(prefix="tidings-") as folder, progress("committing", commits) as advance:
+        figures = measure(Path(folder) / "registry", settings, advance)
+    if plot:
+        draw(figures, plot)
+    result = Result("registry", "made-up queries", figures)
+    if save:
+        result.save(save)
+    print_figures(result, output_format)
+
+
 @app.command(epilog="Example: tidings bench engine latency --subscriptions 1000000 --data path/to/data")
 def engine(  # noqa: PLR0913
     part: Annotated[Part, typer.Argument(help="What is measured.")],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -111,6 +112,8 @@ def _json_block(block: bytes) -> pa.Table:
     if changed:  # text that looks like dates was taken for them
         options = pyarrow.json.ParseOptions(explicit_schema=pa.schema(changed))
         table = pyarrow.json.read_json(pa.BufferReader(block), whole, options)
+    if "id" in table.column_names and pa.types.is_floating(table["id"].type):
+        table = table.set_column(table.column_names.index("id"), "id", _exact_ids(block))
     return table
 
 
@@ -121,6 +124,12 @@ def _undated(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_list(kind):
         return pa.list_(_undated(kind.value_type))
     return pa.string() if pa.types.is_timestamp(kind) else kind
+
+
+def _exact_ids(block: bytes) -> pa.Array:
+    """The ids as they are written: numbers beyond 64 bits, or beside fractions, were read as float64."""
+    rows = (json.loads(line, parse_int=str, parse_float=str) for line in block.splitlines() if line.strip())
+    return pa.array([row.get("id") for row in rows], pa.string())
 
 
 def _arrow(path: Path) -> Iterator[pa.Table]:

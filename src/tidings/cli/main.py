@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from importlib.metadata import version
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from tidings.cli import bench, doctor, explain, learn, match, run, subscribe
+from tidings.cli import bench, doctor, explain, learn, match, run, subscribe, tidy
 from tidings.model import TidingsError
 
 app = typer.Typer(
@@ -26,6 +27,7 @@ app.add_typer(bench.app)
 app.command(epilog=match.EXAMPLE)(match.match)
 app.command(epilog=subscribe.SUBSCRIBE_EXAMPLE)(subscribe.subscribe)
 app.command(epilog=subscribe.UNSUBSCRIBE_EXAMPLE)(subscribe.unsubscribe)
+app.command(epilog=tidy.EXAMPLE)(tidy.tidy)
 app.command(epilog=explain.EXAMPLE)(explain.explain)
 app.command(epilog=doctor.EXAMPLE)(doctor.doctor)
 app.command(epilog=run.EXAMPLE)(run.run)
@@ -77,8 +79,14 @@ def tour(
     show(Console(), posts, seed)
 
 
+def _end(number: int, _frame: object) -> None:
+    """Leave as on Ctrl-C, so that what is half written is removed."""
+    sys.exit(128 + number)
+
+
 def main() -> None:
     """The entry point: errors are one line and a hint, unless --debug asks for more."""
+    signal.signal(signal.SIGTERM, _end)
     try:
         app()
     except (TidingsError, OSError) as error:

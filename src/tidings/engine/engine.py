@@ -31,6 +31,7 @@ from tidings.index.subscribers import COLUMNS, FOREVER_AFTER, FOREVER_BEFORE, ke
 from tidings.language import Explanation, explain, parse, to_text
 from tidings.model import (
     DataError,
+    HistoryError,
     Match,
     Publication,
     PublicationError,
@@ -43,9 +44,10 @@ from tidings.model.subscription import checked_terms
 from tidings.model.values import utc_now
 from tidings.registry import Receipt, Registry, fold
 from tidings.registry.schemas import SUBSCRIPTION
-from tidings.registry.validation import check_subscriptions
+from tidings.registry.validation import check_ids, check_subscriptions
 from tidings.tables.canonical import left_out
 from tidings.tables.columns import instant_key
+from tidings.tables.given import given_table
 from tidings.terms import ENGLISH, Analyser
 
 INDEX = "index"
@@ -97,6 +99,13 @@ class Engine:
         clock: Clock = utc_now,
         expire_after: timedelta | None = timedelta(days=1),
     ) -> None:
+        if path is not None and not isinstance(path, str | Path):
+            raise DataError(f"an engine's folder is named by a text or a Path, got {path!r}")
+        if not isinstance(analyser, Analyser):
+            raise DataError(f"analyser is a tidings.Analyser, got {analyser!r}; write Analyser('english')")
+        if expire_after is not None and not isinstance(expire_after, timedelta):
+            raise DataError(f"expire_after is a timedelta or None, got {expire_after!r}")
+        sample = None if sample is None else given_table(sample, "publications for a sample")
         self._analyser = analyser
         self._clock = clock
         self._expire_after = expire_after
@@ -131,10 +140,12 @@ class Engine:
         """Leave a standing query, valid in ``[since, until)``; returns its id, a new one if none is given.
 
         A known id gets the new query in place of the old one. Refuses with QueryError or SubscriptionError. Cost: about
-        20 µs for plain words in memory; in a folder, some 15 ms for the commit, so leave many at once there.
+        20 µs for plain words in memory; in a folder, some 3 ms for the commit, so leave many at once there.
         """
         name = uuid4().hex if id is None else id
         since, until = checked_terms(name, subscriber, tag, since, until)
+        if not isinstance(query, str | Query):
+            raise QueryError(f"a query is text, or what tidings.parse gives, got {query!r}")
         text = query if isinstance(query, str) else to_text(query)
         with self._changing:
             meaning = self._index.read(text)
@@ -153,6 +164,7 @@ class Engine:
         that were rejected, with the reason. ``dry_run`` only says what would be accepted. Cost: about 6 s for a million
         plain queries.
         """
+        table = given_table(table, "subscriptions")
         receipt = None if dry_run or self._registry is not None else self._subscribe_few(table)
         if self._registry is not None:
             with self._changing:
@@ -182,10 +194,10 @@ class Engine:
         if not (_TEXTS.issuperset(names) and all(map(_is_full_text, table.columns))):
             return None
         absent = [""] * table.num_rows
-        ids, subscribers, tags, queries = (table[n].to_pylist() if n in names else absent for n in COLUMNS[:4])
         try:
+            ids, subscribers, tags, queries = (table[n].to_pylist() if n in names else absent for n in COLUMNS[:4])
             meanings = [self._index.read(query) for query in queries]
-        except QueryError:
+        except (QueryError, UnicodeDecodeError):
             return None
         if "" in ids:
             return None
@@ -210,7 +222,7 @@ class Engine:
 
     def unsubscribe_many(self, ids: Iterable[str]) -> int:
         """Give up many at once; returns how many there were."""
-        names = list(dict.fromkeys(ids))
+        names = _unique(ids)
         with self._changing:
             if self._registry is None:
                 removed = self._index.remove(names)
@@ -249,7 +261,7 @@ class Engine:
         text: str = "",
         lat: float | None = None,
         lon: float | None = None,
-        topic: str | Iterable[str] = (),
+        topic: str | Iterable[str] | None = (),
         ts: datetime | None = None,
         **attributes: Any,
     ) -> list[Match]:
@@ -257,9 +269,11 @@ class Engine:
 
         An attribute may be nested, as JSON is: see :class:`tidings.model.Publication`.
         """
-        topics = (topic,) if isinstance(topic, str) else tuple(topic)
+        topics = (topic,) if isinstance(topic, str) else topic or ()
+        if not isinstance(topics, Iterable):
+            raise PublicationError(f"publication {id!r}: its topic is a text, or several of them, got {topic!r}")
         kept = {name: value for name, value in attributes.items() if value is not None}
-        found = self._index.match_one(Publication(id, text, ts, lat, lon, topics, kept))
+        found = self._index.match_one(Publication(id, text, ts, lat, lon, tuple(topics), kept))
         self._count(1, len(found))
         return found
 
@@ -272,6 +286,7 @@ class Engine:
         many and why. A ``sifter`` keeps that instead, and knows ids again that came in other tables. All rows see the
         same subscriptions.
         """
+        table = given_table(table, "publications")
         if "id" not in table.column_names:
             raise DataError(f"a table of publications has a column 'id', got {', '.join(table.column_names) or 'none'}")
         self._warn_of(table.schema)
@@ -358,7 +373,9 @@ class Engine:
         self.close()
 
     def _open(self, path: Path, sample: pa.Table | None) -> None:
-        self._registry = Registry.create(path, self._analyser, self._clock)
+        self._registry = Registry(path, self._analyser, self._clock)
+        if self._registry.version < 0:
+            Registry.create(path, self._analyser, self._clock)
         store = Store(path / INDEX, described(self._analyser))
         self._lock_file = _owned(path / INDEX)
         self._store = store if self._lock_file is not None else None
@@ -394,13 +411,26 @@ class Engine:
         """Let the index have all changes up to ``version``."""
         if self._registry is None or version <= self._version:
             return
-        changes = self._registry.changes(self._version, version)
-        if changes.num_rows:
+        try:
+            changes = self._registry.changes(self._version, version)
+        except HistoryError:
+            live, gone = self._missed(self._registry.snapshot(version))
+        else:
             live = fold(changes)
-            gone = pc.unique(changes["id"].filter(pc.equal(changes["op"], "remove")))
-            self._index.change(keyed(live), gone.to_pylist())
-        self._unsaved_changes += changes.num_rows
+            gone = pc.unique(changes["id"].filter(pc.equal(changes["op"], "remove"))).to_pylist()
+        if live.num_rows or gone:
+            self._index.change(keyed(live), gone)
+        self._unsaved_changes += live.num_rows + len(gone)
         self._version = version
+
+    def _missed(self, snapshot: pa.Table) -> tuple[pa.Table, list[str]]:
+        """What a snapshot has that the index has not, and the other way round, where the changes are forgotten.
+
+        A query's version is the version that brought it, so what has none later than the index is in there as it is.
+        """
+        live = frozenset(snapshot["id"].to_pylist())
+        gone = [name for name in self._index.ids() if name not in live]
+        return snapshot.filter(pc.greater(snapshot["query_version"], self._version)), gone
 
     def _count(self, publications: int, matches: int) -> None:
         """Each thread counts for itself, so that none waits."""
@@ -458,15 +488,29 @@ class Engine:
 
 
 def _owned(folder: Path) -> IO[str] | None:
-    """The lock of a folder, to be held for as long as it is written to; None if another process has it."""
-    folder.mkdir(parents=True, exist_ok=True)
-    file = (folder / LOCK).open("a")
+    """The lock of a folder, to be held for as long as it is written to.
+
+    None if another process has it, or if nothing can be written there, as where one only wants to match.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = (folder / LOCK).open("a")
+    except OSError as error:
+        _log.info("the index in %s is not saved: %s", folder, error)
+        return None
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         file.close()
         return None
     return file
+
+
+def _unique(ids: Iterable[str]) -> list[str]:
+    """The ids that somebody names, each once; what is no id is refused or left out."""
+    if isinstance(ids, list | tuple | set | frozenset) and all(type(name) is str for name in ids):
+        return list(dict.fromkeys(ids))
+    return pc.unique(check_ids(ids).accepted["id"]).to_pylist()  # type: ignore[no-any-return]
 
 
 def _is_full_text(column: pa.ChunkedArray) -> bool:

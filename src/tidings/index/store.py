@@ -33,6 +33,7 @@ from tidings.terms.vocabulary import IntArray
 MANIFEST = "manifest.json"
 FORMAT = 1
 _SEGMENT = "segment-"
+_NO_VERSION = 1 << 63
 _PLAIN, _BOXES, _TERM, _PREDICATE = "plain_", "boxes_", "term_", "predicate_"
 
 Arrays = dict[str, npt.NDArray[Any]]
@@ -129,9 +130,12 @@ class Store:
             raise DataError(f"{manifest}: not a manifest of tidings: {error}") from None
         if not isinstance(found, dict) or found.get("format") != FORMAT or found.get("language") != self.language:
             raise DataError(f"{manifest}: of another format or for another analyser")
-        if not isinstance(found.get("version"), int) or not isinstance(found.get("segments"), list):
+        version, segments = found.get("version"), found.get("segments")
+        if type(version) is not int or not -1 <= version < _NO_VERSION or not isinstance(segments, list):
             raise DataError(f"{manifest}: it has no version or names no segments")
-        return *self.load(found["segments"]), int(found["version"])
+        if not all(isinstance(name, str) and name == Path(name).name for name in segments):
+            raise DataError(f"{manifest}: what it names are no files of its folder")
+        return *self.load(segments), version
 
     def load(self, names: Sequence[str], open_file: Callable[[Path], ArrayFile] = open_verified) -> tuple[Filed, Saved]:
         """What the segments of these names hold, in the order in which they were written."""

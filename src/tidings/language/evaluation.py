@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tidings.language.atoms import NOTHING_LEFT, FormPrefix, ResolvedAtom, Sequence, has_piece, is_below, resolve
-from tidings.model.errors import QueryError
+from tidings.model.errors import PublicationError, QueryError
 from tidings.model.publication import Publication
 from tidings.model.query import (
     And,
@@ -41,6 +41,8 @@ class Content:
 
     @classmethod
     def of(cls, publication: Publication, analyser: Analyser) -> Content:
+        if not isinstance(publication, Publication):
+            raise PublicationError(f"a tidings.Publication is expected, got {publication!r}")
         return cls(publication, tuple(analyser.tokens(publication.text)))
 
 
@@ -51,6 +53,8 @@ def evaluate(query: Query, publication: Publication, analyser: Analyser = ENGLIS
     >>> evaluate(parse('"white house" -drill'), Publication("p1", "The White House says"))
     True
     """
+    if not isinstance(query, Query):
+        raise QueryError(f"a query is what tidings.parse gives, got {query!r}")
     return evaluate_content(query, Content.of(publication, analyser), analyser)
 
 

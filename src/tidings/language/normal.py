@@ -42,6 +42,8 @@ def normal_form(query: Query, analyser: Analyser) -> tuple[Conjunction, ...]:
     [('fire',)] [('drill',)]
     [('smoke',)] [('drill',)]
     """
+    if not isinstance(query, Query):
+        raise QueryError(f"a query is what tidings.parse gives, got {query!r}")
     _, size = _size(query, positive=True)
     if size > MAX_TERMS:
         written = f"{size:,}" if size < 10**12 else "far too many"

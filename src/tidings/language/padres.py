@@ -1,4 +1,7 @@
-"""What does a subscription of PADRES ask for? As [PADRES] 2.1 writes them: ``[class,eq,'STOCK'],[volume,>,300000]``."""
+"""What does a subscription of PADRES ask for? As [PADRES] 2.1 writes them: ``[class,eq,'STOCK'],[volume,>,300000]``.
+
+The public PADRES has more: ``<>`` and ``neq``, an attribute that is there and differs, and ``str-postfix``.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from collections.abc import Callable
 from tidings.language.builder import Token, at, bound, column, text_of
 from tidings.language.scanner import Scanner, signs
 from tidings.model.errors import QueryError
-from tidings.model.query import And, Contains, EndsWith, Equals, Present, Query, Range, StartsWith
+from tidings.model.query import And, Contains, EndsWith, Equals, Not, Present, Query, Range, StartsWith
 
 _TEXT = r"""[^\s,\[\]'‘’"]+"""
 _EXAMPLE = ", as in [volume,>,300000]"
@@ -27,8 +30,11 @@ _OPERATORS: dict[str, Callable[[str, str, Token], Query]] = {
     "eq": lambda name, value, _: Equals(name, value),
     "str-prefix": lambda name, value, _: StartsWith(name, value),
     "str-suffix": lambda name, value, _: EndsWith(name, value),
+    "str-postfix": lambda name, value, _: EndsWith(name, value),
     "str-contains": lambda name, value, _: Contains(name, value),
     "=": lambda name, value, _: Equals(name, value),
+    "neq": lambda name, value, _: And((Present(name), Not(Equals(name, value)))),
+    "<>": lambda name, value, _: And((Present(name), Not(Equals(name, value)))),
     "<": lambda name, value, literal: Range(name, high=bound(literal, value), high_included=False),
     ">": lambda name, value, literal: Range(name, low=bound(literal, value), low_included=False),
     "<=": lambda name, value, literal: Range(name, high=bound(literal, value)),
@@ -48,8 +54,10 @@ class PadresReader(Scanner):
         while behind != "END":
             _, name, _, operator, _, literal, _ = [self.token(*part) for part in _PREDICATE]
             behind = self.token(_BEHIND, _OPEN, may_end=True).lastgroup
-            predicates.append(_predicate(name, operator, literal))
-            self.places.append((predicates[-1], name))
+            predicate = _predicate(name, operator, literal)
+            parts = predicate.children if isinstance(predicate, And) else (predicate,)
+            predicates += parts
+            self.places += [(part, name) for part in parts]
         return predicates[0] if len(predicates) == 1 else And(tuple(predicates))
 
 

@@ -43,7 +43,9 @@ def parse_normal(
     """
     _check_characters(text)
     if syntax not in ("tidings", "padres"):
-        raise ValueError(f"syntax is 'tidings' or 'padres', got {syntax!r}")
+        raise QueryError(f"syntax is 'tidings' or 'padres', got {syntax!r}")
+    if not isinstance(analyser, Analyser):
+        raise QueryError(f"analyser is a tidings.Analyser, got {analyser!r}")
     if syntax == "tidings":
         _check_nesting(text)
     reader: Reader | PadresReader = Reader(text) if syntax == "tidings" else PadresReader(text)

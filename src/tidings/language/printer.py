@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
+from tidings.model.errors import QueryError
 from tidings.model.query import (
     And,
     Atom,
@@ -46,6 +47,8 @@ def to_text(query: Query) -> str:
         case Not(child):
             return f"-{_enclosed(child, Or, And, Not)}"
         case _:
+            if not isinstance(query, Query):
+                raise QueryError(f"a query is what tidings.parse gives, got {query!r}")
             return _atom_text(query)
 
 

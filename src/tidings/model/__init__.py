@@ -1,6 +1,6 @@
 """The values that everything else is about, and the errors. Plain, frozen, without dependencies."""
 
-from tidings.model.errors import DataError, PublicationError, QueryError, SubscriptionError, TidingsError
+from tidings.model.errors import DataError, HistoryError, PublicationError, QueryError, SubscriptionError, TidingsError
 from tidings.model.publication import Publication
 from tidings.model.query import (
     And,
@@ -32,6 +32,7 @@ __all__ = [
     "DataError",
     "EndsWith",
     "Equals",
+    "HistoryError",
     "Match",
     "Not",
     "Or",

@@ -7,6 +7,7 @@
     ├── PublicationError   a publication whose fields cannot be used
     ├── SubscriptionError  a subscription whose fields cannot be used
     └── DataError          a file or table that is missing, or not what it was said to be
+        └── HistoryError   a version of a registry that is too old to be told
 
 A message says what failed, the value, where, and what to do. Bad rows of a batch are not raised: they
 become :class:`tidings.model.Rejected` values.
@@ -50,3 +51,7 @@ class SubscriptionError(TidingsError):
 
 class DataError(TidingsError):
     """A file or table that is missing, or not what it was said to be."""
+
+
+class HistoryError(DataError):
+    """A version of a registry that is older than the history it keeps; the newest one can be read instead."""

@@ -1,7 +1,7 @@
 """Who asked for what, and since when? The durable log of subscriptions."""
 
 from tidings.registry.folding import fold
-from tidings.registry.registry import Receipt, Registry
+from tidings.registry.registry import History, Receipt, Registry
 from tidings.registry.tables import Tidied
 
-__all__ = ["Receipt", "Registry", "Tidied", "fold"]
+__all__ = ["History", "Receipt", "Registry", "Tidied", "fold"]

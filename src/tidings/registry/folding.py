@@ -40,6 +40,29 @@ def survivors(ops: pa.ChunkedArray, ids: pa.ChunkedArray) -> IntArray:
     return np.sort(last[is_add[last]])
 
 
+def needed(changes: pa.Table, horizon: int, first_elsewhere: int) -> IntArray:
+    """The numbers of the rows of ``changes``, which are in order, that a fold of ``horizon`` or a later version needs.
+
+    A row that was replaced by ``horizon`` is needed by none of them. A removal of that time is needed for as long as
+    older rows of its id may be elsewhere: where there are rows of the version ``first_elsewhere`` and later ones. The
+    last commit up to ``horizon`` stays, so that one can tell which it was.
+
+    >>> rows = pa.table({"version": [1, 1, 2, 3, 4], "op": ["add", "add", "add", "remove", "add"], "id": list("abaab")})
+    >>> [needed(rows, horizon, 9).tolist() for horizon in (0, 2, 3, 4)]
+    [[0, 1, 2, 3, 4], [1, 2, 3, 4], [1, 3, 4], [4]]
+    """
+    versions = changes["version"].to_numpy()
+    codes = changes["id"].combine_chunks().dictionary_encode().indices.to_numpy().astype(np.int64)
+    by_id = np.argsort(codes, kind="stable")
+    replaced = np.full(len(codes), np.iinfo(np.int64).max)
+    followed = codes[by_id[1:]] == codes[by_id[:-1]]
+    replaced[by_id[:-1][followed]] = versions[by_id[1:][followed]]
+    is_removal = pc.equal(changes["op"], "remove").to_numpy()
+    last = max(versions[versions <= horizon], default=0)
+    is_spent = is_removal & (versions < min(last, first_elsewhere))
+    return np.flatnonzero((replaced > horizon) & ~is_spent)
+
+
 def in_order(changes: pa.Table) -> pa.Table:
     """The same changes by (version, position). Files are merged and read in any order, so only the columns tell."""
     versions, positions = (changes[name].to_numpy() for name in ("version", "position"))

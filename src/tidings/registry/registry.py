@@ -1,18 +1,21 @@
 """Who asked for what, and since when? A folder that several processes may read and write at once.
 
-The log is append-only: one row per change, and nothing is ever updated. Its order is in two of its columns:
-``version``, the Delta version whose commit brought the row, and ``position``, its place in that commit. A writer cannot
-know which version it will get, so it commits *as the next one or not at all*, and starts again if another was faster
-(``tables.py``). That is why merging files, which forgets what came with which commit, loses nothing here; why each
-version can be read from the newest files, however old it is; and why ``expire`` never removes what another process has
-just renewed.
+The log has one row per change, and no row is ever updated. Its order is in two of its columns: ``version``, the Delta
+version whose commit brought the row, and ``position``, its place in that commit. A writer cannot know which version it
+will get, so it commits *as the next one or not at all*, and starts again if another was faster (``tables.py``). That is
+why merging files, which forgets what came with which commit, loses nothing here, and why ``expire`` never removes what
+another process has just renewed.
+
+Every so many commits the writer merges small files, and drops the rows that no version within the kept history needs.
+What is live is kept for good, with the version that brought it. The *horizon* is the first version that can still be
+told; it is part of the commit that drops rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
@@ -20,16 +23,34 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidings.model import DataError, Rejected
+from tidings.model import DataError, HistoryError, Rejected
 from tidings.model.values import utc, utc_now
 from tidings.registry import folder, schemas
-from tidings.registry.folding import fold, in_order, survivors
-from tidings.registry.tables import StoredTable, Tidied, View
+from tidings.registry.commits import DataFile, Grace
+from tidings.registry.folding import fold, in_order, needed, survivors
+from tidings.registry.tables import GRACE, Rewritten, StoredTable, Tidied, View
 from tidings.registry.validation import Checked, check_ids, check_subscriptions
 from tidings.terms import ENGLISH, Analyser
 
-_WEEK_HOURS = 7 * 24
 _ORDER = ("version", "position")
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """How much of the past a registry can tell: the last ``versions``, if they are not older than ``hours``.
+
+    Of what was rejected the newest ``rejected`` rows are kept.
+    """
+
+    versions: int = 10_000
+    hours: float = 7 * 24.0
+    rejected: int = 10_000
+
+    def __post_init__(self) -> None:
+        for name in ("versions", "hours", "rejected"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
+                raise DataError(f"the history to keep: {name} is a number of 0 or more, got {value!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +77,8 @@ class Registry:
     """The subscriptions in the folder ``path``: the Delta tables ``log`` and ``rejected``, made when first written to.
 
     It holds no state but the path: any number of them, in any processes, may be used at once. A version is that of the
-    log's Delta table, -1 before there is one. ``analyser`` is the one that posts pass; ``clock`` tells ``at``.
+    log's Delta table, -1 before there is one. ``analyser`` is the one that posts pass; ``clock`` tells ``at``. Writers
+    tidy it up as they go, and keep as much of the past as ``history`` says.
 
     >>> from tempfile import TemporaryDirectory
     >>> home = TemporaryDirectory()
@@ -76,13 +98,28 @@ class Registry:
     path: str | Path
     analyser: Analyser = ENGLISH
     clock: Callable[[], datetime] = utc_now
+    history: History = History()
+    _log: StoredTable = field(init=False, repr=False, compare=False)
+    _rejected: StoredTable = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.path, str | Path) or not str(self.path):
+            raise DataError(f"a registry is a folder, named by a text or a Path, got {self.path!r}")
+        if not isinstance(self.analyser, Analyser):
+            raise DataError(f"the analyser of a registry is a tidings.Analyser, got {self.analyser!r}")
+        object.__setattr__(self, "_log", StoredTable(self._home / folder.LOG, schemas.LOG))
+        object.__setattr__(self, "_rejected", StoredTable(self._home / folder.REJECTED, schemas.REJECTED))
 
     @classmethod
     def create(
-        cls, path: str | Path, analyser: Analyser = ENGLISH, clock: Callable[[], datetime] = utc_now
+        cls,
+        path: str | Path,
+        analyser: Analyser = ENGLISH,
+        clock: Callable[[], datetime] = utc_now,
+        history: History = History(),
     ) -> Registry:
         """A registry whose tables are there, even if nobody has subscribed yet; one that exists is left as it is."""
-        registry = cls(path, analyser, clock)
+        registry = cls(path, analyser, clock, history)
         folder.check_folder(registry._home)
         with folder.exclusive(registry._home):
             registry._log.create()
@@ -94,7 +131,7 @@ class Registry:
 
         Columns: ``id``, ``query``, and any of ``subscriber``, ``tag``, ``since``, ``until``. The later of two rows with
         one id replaces the earlier. Bad rows go to the table ``rejected`` instead. ``dry_run`` only says what would be
-        accepted. Cost: some 15 ms, and about 2.5 s for a million plain queries.
+        accepted. Cost: some 3 ms, and about 2.5 s for a million plain queries.
         """
         checked = check_subscriptions(table, self.analyser)
         if dry_run:
@@ -111,6 +148,8 @@ class Registry:
 
     def expire(self, now: datetime) -> Receipt:
         """Remove, in one commit, the subscriptions that have ended: those whose ``until`` is ``now`` or earlier."""
+        if not isinstance(now, datetime):
+            raise DataError(f"now is a datetime, got {now!r}")
         instant = pa.scalar(utc(now), schemas.INSTANT)
 
         def ended(view: View) -> pa.Table:
@@ -122,6 +161,7 @@ class Registry:
             return Receipt(-1, 0)
         with folder.exclusive(self._home):
             done = self._log.append(ended)
+            self._keep_up(done.version)
         return Receipt(done.version, done.rows)
 
     @property
@@ -129,78 +169,126 @@ class Registry:
         """The newest version. It grows with each commit, also with those of ``tidy``, which hold no changes."""
         return self._open().version
 
+    @property
+    def horizon(self) -> int:
+        """The first version that can still be told; what happened before is folded into it."""
+        folder.check_folder(self._home)
+        return self._log.read(lambda view: view.horizon)
+
     def changes(self, after: int = -1, until: int | None = None) -> pa.Table:
         """The changes of the versions in ``(after, until]``, in order; ``until=None`` means up to the newest.
 
-        The columns are those of the log: version, position, op, id, query, subscriber, tag, since, until, at.
+        The columns are those of the log: version, position, op, id, query, subscriber, tag, since, until, at. From the
+        beginning (-1 or 0), these are the changes that are still known, and folding them gives the live subscriptions;
+        from another version before the ``horizon`` on, they are refused with HistoryError.
         """
         return self._read(schemas.LOG.names, after, until)
 
     def snapshot(self, version: int | None = None) -> pa.Table:
         """The live subscriptions at ``version``: id, query, subscriber, tag, since, until, query_version.
 
-        Subscriptions that have ended but were not removed are among them. Cost: about 0.7 s for a million.
+        Subscriptions that have ended but were not removed are among them. A version before the ``horizon`` is refused
+        with HistoryError. Cost: about 0.7 s for a million.
         """
         return fold(self._read([*_ORDER, "op", *schemas.SUBSCRIPTION.names], -1, version))
 
     def rejected(self) -> pa.Table:
-        """All rows that were ever rejected: id, reason, query, at. A bulk that was tried twice is here twice."""
+        """The newest rows that were rejected: id, reason, query, at. A bulk that was tried twice is here twice."""
         self._open()
-        return self._rejected.open().read(schemas.REJECTED.names)
+        return self._rejected.read(lambda view: view.read(schemas.REJECTED.names))
 
-    def tidy(self, keep_hours: int = _WEEK_HOURS) -> Tidied:
-        """Merge the small files that many commits leave, and delete those out of use for ``keep_hours``; writers wait.
+    def tidy(self, grace_s: float = GRACE.seconds) -> Tidied:
+        """Tidy up at once and as a whole: merge all files, drop what the kept history does not need; writers wait.
 
-        No version is lost: ``changes`` and ``snapshot`` answer as before for all of them. Only a reader who opened the
-        table before files were merged, and Delta's own time travel, need the old files, hence ``keep_hours``.
+        A registry that is written to does so by itself, little by little. Files that are out of use are deleted after
+        ``grace_s``, for the sake of those who read them; our own readers would just read again.
         """
-        if keep_hours < 0:
-            raise DataError(f"keep_hours is 0 or more, got {keep_hours}")
-        if self.version < 0:
-            return Tidied(0, 0)
+        if isinstance(grace_s, bool) or not isinstance(grace_s, int | float) or not grace_s >= 0:
+            raise DataError(f"grace_s is a number of seconds, 0 or more, got {grace_s!r}")
+        if max(self.version, self._rejected.open().version) < 0:
+            return Tidied()
         with folder.exclusive(self._home):
-            return self._log.tidy(keep_hours) + self._rejected.tidy(keep_hours)
+            grace = Grace(grace_s)
+            log = self._log.tidy(self._folded, grace, whole=True)
+            return log + self._rejected.tidy(self._newest_rejected, grace, whole=True)
 
     @property
     def _home(self) -> Path:
         return Path(self.path)
-
-    @property
-    def _log(self) -> StoredTable:
-        return StoredTable(self._home / folder.LOG, schemas.LOG)
-
-    @property
-    def _rejected(self) -> StoredTable:
-        return StoredTable(self._home / folder.REJECTED, schemas.REJECTED)
 
     def _open(self) -> View:
         folder.check_folder(self._home)
         return self._log.open()
 
     def _read(self, columns: list[str], after: int, until: int | None) -> pa.Table:
-        view = self._open()
-        last = view.version if until is None else until
-        for version in (after, last):
-            if not -1 <= version <= view.version:
-                raise DataError(f"the registry {str(self.path)!r} has the versions 0 to {view.version}, not {version}")
-        return in_order(view.read(columns, where=f"version > {after} AND version <= {last}"))
+        folder.check_folder(self._home)
+
+        def read(view: View) -> pa.Table:
+            last, horizon = view.version if until is None else until, view.horizon
+            for version in (after, last):
+                if type(version) is not int:
+                    raise DataError(f"a version of a registry is a whole number, got {version!r}")
+                if not -1 <= version <= view.version:
+                    raise DataError(
+                        f"the registry {str(self.path)!r} has the versions 0 to {view.version}, not {version}"
+                    )
+                if 0 < version < horizon:
+                    raise HistoryError(
+                        f"the registry {str(self.path)!r} has forgotten version {version}, its history begins with "
+                        f"version {horizon}; read a newer one, or keep more of it next time (history)"
+                    )
+            return in_order(view.read(columns, where=f"version > {after} AND version <= {last}"))
+
+        return self._log.read(read)
 
     def _write(self, op: Literal["add", "remove"], checked: Checked) -> Receipt:
         folder.check_folder(self._home)
         with folder.exclusive(self._home):
             # Rejections first: whoever dies in between has lost none, and has no receipt, so tries again.
             if checked.rejected:
-                rejections = self._rejections(checked.rejected)
-                self._rejected.append(lambda _: rejections)
+                self._reject(checked.rejected)
             if not checked.accepted.num_rows:
                 return Receipt(self.version, 0, checked.rejected)
             done = self._log.append(lambda view: self._stamped(op, checked.accepted, view))
+            self._keep_up(done.version)
         return Receipt(done.version, done.rows, checked.rejected)
+
+    def _reject(self, rejected: tuple[Rejected, ...]) -> None:
+        most = int(self.history.rejected)
+        rows = self._rejections(rejected[-most:] if most else ())
+        done = self._rejected.append(lambda _: rows)
+        if done.rows and self._rejected.is_due(done.version):
+            self._rejected.keep_up(self._newest_rejected)
+
+    def _keep_up(self, version: int) -> None:
+        """Whose version it is, merges the small files of those before."""
+        if self._log.is_due(version):
+            self._log.keep_up(self._folded)
+
+    def _folded(self, view: View, rows: pa.Table, others: Sequence[DataFile]) -> Rewritten:
+        """The rows of some files without those that the kept history does not need."""
+        ordered = in_order(rows)
+        is_old = pc.less_equal(ordered["at"], pa.scalar(self._begin_of_history(), schemas.INSTANT))
+        past = pc.max(ordered["version"].filter(is_old)).as_py() or 0
+        horizon = max(view.horizon, view.version - int(self.history.versions), past, 0)
+        first_elsewhere = min((file.first for file in others), default=view.version + 1)
+        kept = needed(ordered, horizon, first_elsewhere)
+        return Rewritten(ordered.take(pa.array(kept)), horizon)
+
+    def _newest_rejected(self, _view: View, rows: pa.Table, _others: Sequence[DataFile]) -> Rewritten:
+        newest = rows.sort_by("at")
+        return Rewritten(newest.slice(max(0, newest.num_rows - int(self.history.rejected))), 0)
+
+    def _begin_of_history(self) -> datetime:
+        try:
+            return utc(self.clock()) - timedelta(hours=self.history.hours)
+        except OverflowError:
+            return datetime.min.replace(tzinfo=UTC)
 
     def _stamped(self, op: Literal["add", "remove"], rows: pa.Table, view: View) -> pa.Table:
         """Rows of the log for the version after ``view``; what they do not have is null."""
         count = rows.num_rows
-        columns = {field.name: pa.nulls(count, field.type) for field in schemas.SUBSCRIPTION}
+        columns = {each.name: pa.nulls(count, each.type) for each in schemas.SUBSCRIPTION}
         columns |= zip(rows.column_names, rows.columns, strict=True)
         columns |= {
             "version": pa.array(np.full(count, view.version + 1)),

@@ -1,9 +1,9 @@
 """How is a table of the registry kept on disk? As a Delta table. This is the one module that knows delta-rs.
 
-A commit is a file that is put in place at once, under the name of its version, or not at all: a process that dies
-before leaves nothing but files that nobody reads, until :meth:`StoredTable.tidy` deletes them. ``append`` is *strict*:
-it commits as the version that follows the one it read, and if somebody else has taken that, it reads and writes again.
-So what is written may depend on what was read, and may hold its own version in a column.
+A commit is a file that is put in place at once, under the name of its version, or not at all (``commits.py``): a
+process that dies before leaves nothing but files that nobody reads, until :meth:`StoredTable.tidy` deletes them.
+``append`` is *strict*: it commits as the version that follows the one it read, and if somebody else has taken that, it
+reads and writes again. So what is written may depend on what was read, and may hold its own version in a column.
 """
 
 from __future__ import annotations
@@ -11,35 +11,54 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 import pyarrow as pa
-from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, QueryBuilder, write_deltalake
-from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
+import pyarrow.parquet as pq
+from deltalake import DeltaTable, QueryBuilder
+from deltalake.exceptions import DeltaError
 
 from tidings.model import DataError
+from tidings.registry.commits import (
+    PAGES,
+    DataFile,
+    Grace,
+    added,
+    commit,
+    forget,
+    newest_version,
+    noted,
+    removed,
+    touch,
+)
 
 MAX_ATTEMPTS = 100
-CHECKPOINT_INTERVAL = 10
-"""Opening a table replays the commits since its last checkpoint: a table of 600 commits opens in 8 ms, not in 24."""
+MAX_OPENINGS = 5
+UPKEEP_EVERY = 32
+"""After so many versions the small files of a table are merged, and a checkpoint is made: what opening it costs."""
 
-_STRICT = CommitProperties(max_commit_retries=0)
-# delta-rs would raise if a checkpoint fails, as if the commit had failed too; so we write checkpoints ourselves.
-_NO_HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
+SMALL_ROWS = 1024
+GRACE = Grace()
+_HORIZON = "tidings.horizon"
+# What was removed is not listed in checkpoints: they would grow with every file that ever was.
+_PROPERTIES = {"delta.appendOnly": "true", "delta.deletedFileRetentionDuration": "interval 0 seconds"}
 
 _log = logging.getLogger(__name__)
+Read = TypeVar("Read")
 
 
 @dataclass(frozen=True, slots=True)
 class Tidied:
-    """``merged`` small files have been replaced by larger ones, and ``deleted`` files that nobody needs."""
+    """``merged`` files have been replaced by larger ones, ``dropped`` rows and ``deleted`` files that nobody needs."""
 
-    merged: int
-    deleted: int
+    merged: int = 0
+    dropped: int = 0
+    deleted: int = 0
 
     def __add__(self, other: Tidied) -> Tidied:
-        return Tidied(self.merged + other.merged, self.deleted + other.deleted)
+        return Tidied(self.merged + other.merged, self.dropped + other.dropped, self.deleted + other.deleted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +70,38 @@ class Appended:
 
 
 @dataclass(frozen=True, slots=True)
+class Rewritten:
+    """What is left of the rows of some files, and the first version that the table can still tell."""
+
+    rows: pa.Table
+    horizon: int
+
+
+Rewrite = Callable[["View", pa.Table, Sequence[DataFile]], Rewritten]
+"""Makes of the rows of some files those that are needed, given the files that stay as they are."""
+
+
+@dataclass(slots=True)
 class View:
     """A table at the version it had when it was opened; -1 and empty if it is not there yet."""
 
     stored: StoredTable
-    delta: DeltaTable | None
+    version: int
+    _delta: DeltaTable | None = None
 
     @property
-    def version(self) -> int:
-        return -1 if self.delta is None else self.delta.version()
+    def delta(self) -> DeltaTable:
+        """The Delta table, opened when somebody wants to read. Cost: some 5 ms."""
+        if self._delta is None:
+            self._delta = self.stored.load(self.version)
+        return self._delta
+
+    @property
+    def horizon(self) -> int:
+        """The first version whose rows are all there; of earlier ones, those that a later one replaced may be gone."""
+        if self.version < 0:
+            return 0
+        return self.delta.transaction_version(_HORIZON) or 0
 
     def read(self, columns: Sequence[str], where: str = "true") -> pa.Table:
         """These columns of the rows for which the SQL condition ``where`` holds, in any order.
@@ -67,47 +109,79 @@ class View:
         Files that cannot have such rows are not read. Cost: 2 ms, 0.1 ms a file, 0.2 s for a million rows.
         """
         schema = pa.schema([self.stored.schema.field(name) for name in columns])
-        if self.delta is None:
+        if self.version < 0:
             return schema.empty_table()
         names = ", ".join(f'"{name}"' for name in columns)
         with _told(self.stored.path):
             session = QueryBuilder().register("stored", self.delta)
             return pa.table(session.execute(f"SELECT {names} FROM stored WHERE {where}").read_all()).cast(schema)
 
+    def files(self) -> list[DataFile]:
+        """The files of this version."""
+        with _told(self.stored.path):
+            found = pa.table(self.delta.get_add_actions(flatten=True))
+        absent = pa.nulls(found.num_rows, pa.int64())
+        columns = (found[name] if name in found.column_names else absent for name in ("num_records", "min.version"))
+        rows, first = (column.fill_null(0).to_pylist() for column in columns)
+        return list(map(DataFile, found["path"].to_pylist(), rows, first))
 
-@dataclass(frozen=True, slots=True)
+    def rows_of(self, files: Sequence[DataFile]) -> pa.Table:
+        """All rows of some files."""
+        with _told(self.stored.path):
+            parts = [pq.ParquetFile(self.stored.path / file.name).read(use_threads=False) for file in files]
+            schema = self.stored.schema
+            return pa.concat_tables(
+                [part.select(schema.names).cast(schema) for part in parts] or [schema.empty_table()]
+            )
+
+
+@dataclass(slots=True)
 class StoredTable:
     """The Delta table in the folder ``path``, with the columns of ``schema``. Made by its first ``append``."""
 
     path: Path
     schema: pa.Schema
+    _checked: int = field(default=0, compare=False)
+    """The inode of the folder of pages whose columns are known to be ours."""
 
     def open(self) -> View:
-        """The newest version. Cost: some 8 ms; it does not read rows."""
+        """The newest version. Cost: some 50 µs; what is read of it comes on top."""
         with _told(self.path):
-            try:
-                delta = DeltaTable(self.path)
-            except TableNotFoundError:
-                return View(self, None)
+            version = newest_version(self.path)
+            if version >= 0 and (inode := (self.path / PAGES).stat().st_ino) != self._checked:
+                self.load(version)
+                self._checked = inode
+        return View(self, version)
+
+    def load(self, version: int) -> DeltaTable:
+        """The Delta table at a version."""
+        with _told(self.path):
+            delta = DeltaTable(self.path, version=version)
             found = pa.schema(delta.schema().to_arrow(as_large_types=True))
         if found != self.schema:
             raise DataError(
                 f"the table {str(self.path)!r} has the columns {', '.join(found.names)}, and not those of a registry: "
                 f"{', '.join(self.schema.names)}; name another folder"
             )
-        return View(self, delta)
+        return delta
+
+    def read(self, what: Callable[[View], Read]) -> Read:
+        """What somebody reads of the newest version; of the next one, if files are deleted meanwhile."""
+        for _ in range(MAX_OPENINGS):
+            view = self.open()
+            try:
+                return what(view)
+            except DataError:
+                if newest_version(self.path) == view.version:
+                    raise
+        return what(self.open())
 
     def create(self) -> View:
         """The table, made if need be; whoever else makes it at the same time makes the same."""
         try:
-            DeltaTable.create(
-                self.path,
-                self.schema,
-                mode="ignore",
-                configuration={"delta.appendOnly": "true", "delta.checkpointInterval": str(CHECKPOINT_INTERVAL)},
-            )
+            DeltaTable.create(self.path, self.schema, mode="ignore", configuration=_PROPERTIES)
         except (DeltaError, OSError) as error:
-            if (view := self.open()).delta is not None:
+            if (view := self.open()).version >= 0:
                 return view
             raise DataError(f"cannot make the table {str(self.path)!r}: {_first_line(error)}") from None
         return self.open()
@@ -117,50 +191,82 @@ class StoredTable:
 
         ``rows`` is called again whenever another writer was faster.
         """
-        problem = ""
         for _ in range(MAX_ATTEMPTS):
             view = self.open()
-            if view.delta is None:
+            if view.version < 0:
                 view = self.create()
-            before, table = view.version, rows(view)
-            if view.delta is None or not table.num_rows:
-                return Appended(before, 0)
+            table = rows(view)
+            if not table.num_rows:
+                return Appended(view.version, 0)
             with _told(self.path):
-                try:
-                    _commit(view.delta, table)
-                except CommitFailedError as error:
-                    problem = _first_line(error)
-                else:
-                    return Appended(before + 1, table.num_rows)
-        raise DataError(f"gave up writing to {str(self.path)!r} after {MAX_ATTEMPTS} attempts: {problem}; try again")
+                if commit(self.path, view.version + 1, "WRITE", [added(self.path, table)]):
+                    return Appended(view.version + 1, table.num_rows)
+        raise DataError(f"gave up writing to {str(self.path)!r} after {MAX_ATTEMPTS} attempts: others were faster")
 
-    def tidy(self, keep_hours: int) -> Tidied:
-        """Merge small files into large ones; delete what has been out of use, or never in use, for ``keep_hours``."""
-        delta = self.open().delta
-        if delta is None:
-            return Tidied(0, 0)
-        with _told(self.path):
-            merged = delta.optimize.compact()["numFilesRemoved"]
-            # It lists files that are gone already too, and without any to delete would make two commits all the same.
-            deleted = sum((self.path / name).exists() for name in _vacuum(delta, keep_hours, dry_run=True))
-            if deleted:
-                _vacuum(delta, keep_hours, dry_run=False)
-            delta.create_checkpoint()
-            delta.cleanup_metadata()
-        return Tidied(merged, deleted)
+    def is_due(self, version: int) -> bool:
+        """Whether the writer of a version should keep the table up."""
+        return version > 0 and version % UPKEEP_EVERY == 0
 
-
-def _commit(delta: DeltaTable, table: pa.Table) -> None:
-    write_deltalake(delta, table, mode="append", commit_properties=_STRICT, post_commithook_properties=_NO_HOOKS)
-    if delta.version() % CHECKPOINT_INTERVAL == 0:
+    def keep_up(self, rewrite: Rewrite) -> None:
+        """Merge small files now and then; what goes wrong is told, since the commit before stands without it."""
         try:
-            delta.create_checkpoint()
-        except (DeltaError, OSError) as error:  # the commit stands without it
-            _log.warning("no checkpoint of version %d: %s", delta.version(), _first_line(error))
+            self.tidy(rewrite, GRACE, whole=False)
+        except (DataError, DeltaError, OSError) as error:
+            _log.warning("the table %s was not tidied: %s; it is tried again later", self.path, _first_line(error))
+
+    def tidy(self, rewrite: Rewrite, grace: Grace, *, whole: bool) -> Tidied:
+        """Merge files, all of the table or those that are small beside the others; delete what is out of use."""
+        view = self.open()
+        if view.version < 0:
+            return Tidied()
+        with _told(self.path):
+            if _PROPERTIES.items() - view.delta.metadata().configuration.items():  # made by an earlier tidings
+                view.delta.alter.set_table_properties(_PROPERTIES)
+                view = self.open()
+            files = view.files()
+            chosen = files if whole else small_files(files)
+            merged, dropped = self._merge(view, chosen, files, rewrite)
+            view.delta.update_incremental()
+            view.delta.create_checkpoint()
+            deleted = forget(self.path, frozenset(file.name for file in view.files()), grace)
+        return Tidied(merged, dropped, deleted)
+
+    def _merge(
+        self, view: View, chosen: Sequence[DataFile], files: Sequence[DataFile], rewrite: Rewrite
+    ) -> tuple[int, int]:
+        """How many files were replaced by one, and how many rows were dropped; none if another writer was faster."""
+        rows = view.rows_of(chosen)
+        replaced = frozenset(file.name for file in chosen)
+        new = rewrite(view, rows, [file for file in files if file.name not in replaced])
+        dropped = rows.num_rows - new.rows.num_rows
+        if len(chosen) < 2 and not dropped:  # one file is as good as it can be
+            return 0, 0
+        actions = [removed(file) for file in chosen]
+        if new.rows.num_rows:
+            actions.append(added(self.path, new.rows, is_change=False))
+        if new.horizon > view.horizon:
+            actions.append(noted(_HORIZON, new.horizon))
+        if not commit(self.path, view.version + 1, "OPTIMIZE", actions):
+            return 0, 0
+        touch(self.path, chosen)
+        return len(chosen), dropped
 
 
-def _vacuum(delta: DeltaTable, keep_hours: int, *, dry_run: bool) -> list[str]:
-    return delta.vacuum(keep_hours, dry_run=dry_run, enforce_retention_duration=False, full=True)
+def small_files(files: Sequence[DataFile]) -> list[DataFile]:
+    """The files to be merged: small ones, and each larger one that is at most twice as large as those before it.
+
+    So each row is written again a few times only, however many there are, and the files are few.
+
+    >>> [file.rows for file in small_files([DataFile(str(rows), rows) for rows in (9000, 1, 2000, 1000)])]
+    [1, 1000, 2000]
+    """
+    by_size = sorted(files, key=lambda file: file.rows)
+    total = 0
+    for number, file in enumerate(by_size):
+        if file.rows > max(SMALL_ROWS, 2 * total):
+            return by_size[:number]
+        total += file.rows
+    return by_size
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from tidings.model import DataError, QueryError, Rejected
 from tidings.model.values import instant_text
 from tidings.registry.columns import Column, Problems, instant_column, text_column
 from tidings.registry.schemas import SUBSCRIPTION, TEXT
+from tidings.tables.given import given_table
 from tidings.terms import Analyser
 from tidings.terms.fast import FastAnalyser
 
@@ -41,6 +42,7 @@ def check_subscriptions(table: pa.Table, analyser: Analyser) -> Checked:
     >>> checked.accepted["id"].to_pylist(), checked.rejected[0].reason
     (['a'], 'query, column 2: an alternative only excludes; add something that it must have, as in: fire -drill')
     """
+    table = given_table(table, "subscriptions")
     _check_names(table.column_names)
     columns = {name: _column(table, name) for name in SUBSCRIPTION.names}
     problems: Problems = {}
@@ -84,8 +86,10 @@ def _column(table: pa.Table, name: str) -> Column:
 
 
 def _array(ids: Iterable[str]) -> pa.Array:
-    if isinstance(ids, str):
+    if isinstance(ids, str | bytes):
         raise DataError(f"expected several ids, got one text; write [{ids!r}]")
+    if isinstance(ids, pa.Table | pa.RecordBatch) or not isinstance(ids, Iterable):
+        raise DataError(f"ids come as a list of texts or an Arrow array, got a {type(ids).__name__}")
     try:
         return pa.array(list(ids))
     except (pa.ArrowException, UnicodeEncodeError) as error:

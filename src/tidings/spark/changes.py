@@ -8,6 +8,7 @@ page, and in the log after that version the commits that were made already.
 from __future__ import annotations
 
 import json
+import logging
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
@@ -17,7 +18,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming import StreamingQuery
 
 from tidings.index.store import replace_json
-from tidings.model import DataError, Rejected
+from tidings.model import DataError, HistoryError, Rejected
 from tidings.registry import Registry
 from tidings.registry.schemas import SUBSCRIPTION
 from tidings.registry.validation import check_ids, check_subscriptions
@@ -28,6 +29,7 @@ HOW_TO_CHANGE = 'write {"op": "add", "id": "s1", "query": "fire"} or {"op": "rem
 _PAGE = "changes.json"
 _ORDER = ("partition", "offset")
 Op = Literal["add", "remove"]
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +83,17 @@ class ApplyChanges:
         elif page.done:
             return
         else:
-            made = _commits(self.registry.changes(page.after))
+            made = self._made(page)
         self._apply(changes.toArrow(), made)
         self._write(Page(batch, page.after, done=True))
+
+    def _made(self, page: Page) -> set[object]:
+        """The commits since a batch began, as far as the registry remembers them."""
+        try:
+            return _commits(self.registry.changes(page.after))
+        except HistoryError as error:
+            _log.warning("%s; changes of batch %d that were made already may be made again", error, page.batch)
+            return _commits(self.registry.changes(self.registry.horizon))
 
     def _apply(self, table: pa.Table, made: set[object]) -> None:
         order = [name for name in _ORDER if name in table.column_names]

@@ -46,9 +46,10 @@ from tidings.spark.columns import Columns
 from tidings.spark.delta import DeltaSink
 from tidings.spark.learning import Learn
 from tidings.spark.overload import Overload, admitted
-from tidings.spark.pipeline import Pipeline
+from tidings.spark.pipeline import Pipeline, told_in_a_line
 from tidings.spark.releases import Plan
 from tidings.spark.sinks import ConsoleSink, KafkaSink, ParquetSink, Sink
+from tidings.spark.sources import check_batch_size
 
 _T = TypeVar("_T")
 _CEILING = 2
@@ -170,8 +171,10 @@ class Config:
                 return posts_from_kafka(spark, options.pop("servers"), options.pop("topic"), **options)
             case other:
                 schema = options.pop("schema", None)
-                reader = spark.readStream.format(other).options(**options)
-                return (reader.schema(schema) if schema else reader).load()
+                problem = f"the source of format {other!r} cannot be read"
+                with told_in_a_line(problem, "a format is files, kafka, or one that Spark knows"):
+                    reader = spark.readStream.format(other).options(**options)
+                    return (reader.schema(schema) if schema else reader).load()
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +216,11 @@ class _Reader:
         if found["format"] in known:
             names, needed = known[found["format"]]
             self.check(f"[source] of format {found['format']!r}", found, names | {"format"}, needed)
+        elif not isinstance(found["format"], str) or not found["format"]:
+            raise self.error(f"[source] format is files, kafka or the name of a Spark source, got {found['format']!r}")
+        for name in ("files_per_batch", "records_per_batch"):
+            if name in found and found["format"] in known:
+                check_batch_size(f"{self.file}: [source] {name}", found[name])
         return {name: self.path(name, value) if name == "path" else value for name, value in found.items()}
 
     def sink(self, found: Mapping[str, Any]) -> Sink:

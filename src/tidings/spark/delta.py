@@ -19,7 +19,7 @@ from deltalake import CommitProperties, DeltaTable, Transaction
 from deltalake.exceptions import TableNotFoundError
 from deltalake.transaction import AddAction
 
-from tidings.spark.sinks import Batch
+from tidings.spark.sinks import Batch, check_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,9 @@ class DeltaSink:
     """Appends to the Delta table in the folder ``path``, which driver and executors see; made if it is not there."""
 
     path: str | Path
+
+    def __post_init__(self) -> None:
+        check_path("the folder of a sink", self.path)
 
     def has(self, batch: Batch) -> bool:
         try:

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812  # as everybody calls it
 from pyspark.sql.types import StructType
 
 from tidings.model import DataError
-from tidings.spark.sources import UNREAD, with_unread, without_unread
+from tidings.spark.sources import UNREAD, check_batch_size, with_unread, without_unread
 
 POST = "id string, text string, ts string, lat double, lon double, topic string"
 """The fields of a publication; instants are ISO 8601 text, and in UTC without a zone. Attributes are added to it."""
@@ -75,6 +75,7 @@ def changes_from_kafka(
 def _records(
     spark: SparkSession, servers: str, topic: str, records_per_batch: int | None, options: Mapping[str, str] | None
 ) -> DataFrame:
+    check_batch_size("records_per_batch", records_per_batch)
     asked = {"kafka.bootstrap.servers": servers, "subscribe": topic, "startingOffsets": "earliest"}
     if records_per_batch is not None:
         asked["maxOffsetsPerTrigger"] = str(records_per_batch)

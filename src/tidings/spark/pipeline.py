@@ -21,7 +21,7 @@ from typing import IO, Literal
 from uuid import uuid4
 
 import pyarrow as pa
-from pyspark.errors import StreamingQueryException
+from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
@@ -37,7 +37,7 @@ from tidings.spark.learning import Learn
 from tidings.spark.overload import Governor, Overload
 from tidings.spark.progress import Progress, ProgressListener
 from tidings.spark.releases import Plan
-from tidings.spark.sinks import CallableSink, Sink, spark_path
+from tidings.spark.sinks import CallableSink, Sink, check_path, spark_path
 
 _FILES = "spark.sql.streaming.checkpointFileManagerClass"
 _BY_RENAME = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
@@ -95,6 +95,9 @@ class Pipeline:
         ``progress`` is called after each batch, in a thread of its own; that has its price, some 100 ms of a core a
         batch in PySpark itself.
         """
+        if not isinstance(self.publications, DataFrame):
+            raise DataError(f"publications are a streaming DataFrame, got a {type(self.publications).__name__}")
+        check_path("a checkpoint", self.checkpoint)
         if not self.publications.isStreaming:
             raise DataError("a pipeline takes a streaming DataFrame; for a table there is tidings.spark.match")
         if every_s < 0:
@@ -118,7 +121,8 @@ class Pipeline:
                 {"availableNow": True} if available_now else {"processingTime": f"{every_s * 1e3:.0f} milliseconds"}
             )
             writer = self.publications.writeStream.queryName(name).foreachBatch(handler).trigger(**trigger)
-            with _files_by_rename(spark):
+            problem = f"the pipeline cannot start with the checkpoint {str(path)!r}"
+            with _files_by_rename(spark), told_in_a_line(problem, "mend that, or name a new folder"):
                 query = writer.option("checkpointLocation", spark_path(home.checkpoint)).start()
             watch = None if overload is None else Watch(query, home.backlog)
             if watch is not None:
@@ -242,6 +246,20 @@ def _files_by_rename(spark: SparkSession) -> Iterator[None]:
     finally:
         if before is None:
             spark.conf.unset(_FILES)
+
+
+@contextmanager
+def told_in_a_line(what: str, remedy: str) -> Iterator[None]:
+    """An error of Spark as one of ours: what it says, without the trace of two languages."""
+    try:
+        yield
+    except Exception as error:
+        if not isinstance(error, PySparkException) and not type(error).__module__.startswith("py4j."):
+            raise
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [repr(error)]
+        raised = [line for line in lines if "Exception: " in line or "Error: " in line]
+        reason = _STATE.sub("", (raised or lines)[0]).removeprefix(": ").rstrip(".")
+        raise DataError(f"{what}: {reason}; {remedy}") from error
 
 
 def _told(error: StreamingQueryException) -> DataError:

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from tidings.index.files import JSON
 from tidings.index.store import described, replace_json
 from tidings.index.subscribers import keyed
-from tidings.model import DataError
+from tidings.model import DataError, HistoryError
 from tidings.partitioning import Mapping
 from tidings.registry import Registry, fold
 from tidings.registry.folder import exclusive
@@ -84,6 +84,9 @@ class Plan:
     def __post_init__(self) -> None:
         if self.layout not in ("auto", "replicated", "partitioned"):
             raise DataError(f"a layout is auto, replicated or partitioned, got {self.layout!r}")
+        for name, value, least in (("matchers", self.matchers, 1), ("replicated_bytes", self.replicated_bytes, 0)):
+            if type(value) is not int or value < least:
+                raise DataError(f"{name} is a whole number of {least} or more, got {value!r}")
 
     def chosen(self, subscriptions: pa.Table) -> Layout:
         """The layout for these subscriptions; it is logged where it had to be chosen."""
@@ -157,14 +160,14 @@ class Releases:
         with exclusive(self.folder):
             mapping = mapping or self._planned(version)
             if not mapping:
-                return self._compiled(version, keyed(registry.snapshot(version)))
+                return self._compiled(version, keyed(_snapshot(registry, version)))
             mapping = self._usable(mapping)
             found = self._read(version, mapping)
             if found is not None:
                 return found
             before = self._before(version, mapping)
             forward = None if before is None else self._forward(registry, version, *before)
-            return forward or self._compiled(version, keyed(registry.snapshot(version)), mapping)
+            return forward or self._compiled(version, keyed(_snapshot(registry, version)), mapping)
 
     def compiled(self, subscriptions: pa.Table, mapping: Mapping | None = None) -> Release:
         """The release of a table of subscriptions that were checked, which belongs to no registry.
@@ -249,8 +252,12 @@ class Releases:
         return None
 
     def _forward(self, registry: Registry, version: int, before: Release, shares: Shares) -> Release | None:
-        """The release that a release becomes; None if the mapping is not the one that it was made with."""
-        changes = registry.changes(before.version, version)
+        """The release that a release becomes; None if the mapping is not the one that it was made with, or if the
+        registry has forgotten what came after it."""
+        try:
+            changes = registry.changes(before.version, version)
+        except HistoryError:
+            return None
         if changes.num_rows:
             try:
                 shares.change(keyed(fold(changes)), pc.unique(changes["id"]).to_pylist())
@@ -292,15 +299,26 @@ class Releases:
                 raise DataError(f"{str(path)!r} is of another format or for another analyser; name another folder")
             parts = tuple(Part(tuple(part["segments"]), part["homes"]) for part in found["parts"])
             release = self._release(version, mapping, parts, tuple(found["routers"]), tuple(found["attributes"]))
+            is_whole = self._is_whole(release)
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError) as error:
             _log.warning("%s is no release (%r); it is compiled again from the registry", path, error)
             return None
-        return release if self._is_whole(release) else None
+        return release if is_whole else None
 
     def _is_whole(self, release: Release) -> bool:
         return all((self.folder / name).exists() for name in release.files)
+
+
+def _snapshot(registry: Registry, version: int) -> pa.Table:
+    """The subscriptions of a version; of the first that the registry can tell, if it has forgotten that one."""
+    try:
+        return registry.snapshot(version)
+    except HistoryError as error:
+        oldest = registry.horizon
+        _log.warning("%s; the batch that was pinned to it is matched with version %d", error, oldest)
+        return registry.snapshot(oldest)
 
 
 def _listed(folder: Path) -> list[tuple[int, str]]:

@@ -30,6 +30,8 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # as everybody calls it
 
+from tidings.model import DataError
+
 KEY = ("publication_id", "subscription_id", "query_version")
 """What makes two matches the same one."""
 
@@ -88,6 +90,9 @@ class ParquetSink:
     """
 
     path: str | Path
+
+    def __post_init__(self) -> None:
+        check_path("the folder of a sink", self.path)
 
     def has(self, batch: Batch) -> bool:
         return self._home(batch).exists()
@@ -151,6 +156,11 @@ class KafkaSink:
     options: Mapping[str, str] = field(default_factory=dict)
     once = False  # Spark's writer for Kafka does not tell what was observed in the rows
 
+    def __post_init__(self) -> None:
+        for name, value in (("servers", self.servers), ("topic", self.topic)):
+            if not isinstance(value, str) or not value:
+                raise DataError(f"a Kafka sink names its {name} as text, got {value!r}")
+
     def has(self, batch: Batch) -> bool:  # noqa: ARG002
         return False
 
@@ -172,6 +182,10 @@ class ConsoleSink:
     shown: int = 20
     once = False
 
+    def __post_init__(self) -> None:
+        if type(self.shown) is not int or self.shown < 0:
+            raise DataError(f"a console shows 0 or more matches, got {self.shown!r}")
+
     def has(self, batch: Batch) -> bool:  # noqa: ARG002
         return False
 
@@ -191,6 +205,12 @@ class CallableSink:
 
     def write(self, rows: DataFrame, batch: Batch) -> None:
         self.take(rows, batch.number)
+
+
+def check_path(what: str, path: object) -> None:
+    """Refuse what names no folder."""
+    if not isinstance(path, str | Path) or not str(path):
+        raise DataError(f"{what} is named by a text or a Path, got {path!r}")
 
 
 def spark_path(path: Path) -> str:

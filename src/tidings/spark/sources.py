@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from pyspark.sql.types import StringType, StructType
 
 from tidings.model import DataError
 from tidings.spark.csv_source import csv_stream
-from tidings.spark.sinks import spark_path
+from tidings.spark.sinks import check_path, spark_path
 
 FORMATS = {".parquet": "parquet", ".jsonl": "json", ".ndjson": "json", ".json": "json", ".csv": "csv", ".orc": "orc"}
 
@@ -40,6 +41,8 @@ def posts_from_files(
     holds numbers, instants or truth values if every cell in the files that are there writes one, else text: codes such
     as 01234 are text (:mod:`tidings.tables.csv_files`).
     """
+    check_batch_size("files_per_batch", files_per_batch)
+    check_path("the folder of a source", folder)
     home = Path(folder).absolute()
     kind = _kind(home)
     known = dict(options or {})
@@ -58,11 +61,25 @@ def posts_from_files(
     return without_unread(rows) if kind == "json" else rows
 
 
+def check_batch_size(name: str, size: object) -> None:
+    """Refuse what bounds no batch; None is without a bound."""
+    if size is not None and (type(size) is not int or size < 1):
+        raise DataError(f"{name} is a whole number of 1 or more, or None for no bound, got {size!r}")
+
+
 def with_unread(schema: StructType | str) -> StructType | str:
     """A schema that has a place for what could not be read with it."""
-    return (
-        f"{schema}, {UNREAD} string" if isinstance(schema, str) else StructType(schema.fields).add(UNREAD, StringType())
-    )
+    if isinstance(schema, str):
+        if re.search(rf"(^|,)\s*`?{UNREAD}\b", schema, re.IGNORECASE):
+            raise _no_unread()
+        return f"{schema}, {UNREAD} string"
+    if UNREAD in (name.lower() for name in schema.names):
+        raise _no_unread()
+    return StructType(schema.fields).add(UNREAD, StringType())
+
+
+def _no_unread() -> DataError:
+    return DataError(f"a column cannot be named {UNREAD!r}, which is where lines go that cannot be read; rename it")
 
 
 def without_unread(rows: DataFrame) -> DataFrame:

@@ -77,6 +77,8 @@ class Analyser:
     def __post_init__(self) -> None:
         if isinstance(self.stop_words, str):
             raise TidingsError(f"stop_words is a set of words, got the text {self.stop_words!r}")
+        if bad := [word for word in self.stop_words or () if not isinstance(word, str)]:
+            raise TidingsError(f"stop_words is a set of words, got {bad[0]!r} among them")
         if self.language not in languages():
             raise TidingsError(f"no stemmer for the language {self.language!r}; there are: {', '.join(languages())}")
         if self.stop_words is None:
