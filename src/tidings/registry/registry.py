@@ -1,11 +1,11 @@
 """Who asked for what, and since when? A folder that several processes may read and write at once.
 
 The log is append-only: one row per change, and nothing is ever updated. Its order is in two of its columns:
-``version``, the Delta version whose commit brought the row, and ``position``, its place in that commit. A writer cannot
-know which version it will get, so it commits *as the next one or not at all*, and starts again if another was faster
-(``tables.py``). That is why merging files, which forgets what came with which commit, loses nothing here; why each
-version can be read from the newest files, however old it is; and why ``expire`` never removes what another process has
-just renewed.
+``version``, the Delta version whose commit brought the row, and ``position``, which rises within that commit. A writer
+cannot know which version it will get, so it commits *as the next one or not at all*, and starts again if another was
+faster (``tables.py``). That is why merging files, which forgets what came with which commit, loses nothing here; why
+each version can be read from the newest files, however old it is; and why ``expire`` never removes what another process
+has just renewed. Whether two folders have the same history is told by marks (``history.py``).
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from tidings.model import DataError, Rejected
 from tidings.model.values import utc, utc_now
 from tidings.registry import folder, schemas
 from tidings.registry.folding import fold, in_order, survivors
-from tidings.registry.tables import StoredTable, Tidied, View
+from tidings.registry.history import has_mark, mark_at, mark_of, sealed_positions
+from tidings.registry.tables import Stamp, StoredTable, Tidied, View
 from tidings.registry.validation import Checked, check_ids, check_subscriptions
 from tidings.terms import ENGLISH, Analyser
 
@@ -36,7 +37,7 @@ _ORDER = ("version", "position")
 class Receipt:
     """What became of a bulk: ``accepted`` rows are in the log at ``version`` for good, the others were not written.
 
-    If no row was to be written, ``version`` is the newest one.
+    If no row was to be written, ``version`` is the newest one; else ``mark`` is its mark (:meth:`Registry.mark`).
 
     >>> Receipt(3, 998, (Rejected("subscription", "s1", "why"), Rejected("subscription", "s2", "why")))
     Receipt(version=3, accepted=998, rejected=<2 rows>)
@@ -45,6 +46,7 @@ class Receipt:
     version: int
     accepted: int
     rejected: tuple[Rejected, ...] = ()
+    mark: str = ""
 
     def __repr__(self) -> str:
         """Short, however many rows there are."""
@@ -121,13 +123,29 @@ class Registry:
         if self.version < 0:
             return Receipt(-1, 0)
         with folder.exclusive(self._home):
-            done = self._log.append(ended)
-        return Receipt(done.version, done.rows)
+            return self._append(ended)
 
     @property
     def version(self) -> int:
         """The newest version. It grows with each commit, also with those of ``tidy``, which hold no changes."""
         return self._open().version
+
+    @property
+    def id(self) -> str:
+        """The id of the log, which a copy of it shares, and one that is made anew does not; empty if there is none."""
+        return self._open().id
+
+    def mark(self, version: int) -> str:
+        """A short text that no other history has at this version, to be kept and compared (:meth:`has`)."""
+        return mark_at(self._open(), version)
+
+    def has(self, version: int, mark: object) -> bool:
+        """Whether that is the mark of this version here; not in another registry, nor in one restored from before."""
+        return has_mark(self._open(), version, mark)
+
+    def stamp(self, version: int) -> Stamp | None:
+        """See :meth:`tidings.registry.tables.StoredTable.stamp`."""
+        return self._log.stamp(version)
 
     def changes(self, after: int = -1, until: int | None = None) -> pa.Table:
         """The changes of the versions in ``(after, until]``, in order; ``until=None`` means up to the newest.
@@ -194,8 +212,19 @@ class Registry:
                 self._rejected.append(lambda _: rejections)
             if not checked.accepted.num_rows:
                 return Receipt(self.version, 0, checked.rejected)
-            done = self._log.append(lambda view: self._stamped(op, checked.accepted, view))
-        return Receipt(done.version, done.rows, checked.rejected)
+            return self._append(lambda view: self._stamped(op, checked.accepted, view), checked.rejected)
+
+    def _append(self, rows: Callable[[View], pa.Table], rejected: tuple[Rejected, ...] = ()) -> Receipt:
+        mark = ""
+
+        def marked(view: View) -> pa.Table:
+            nonlocal mark
+            table = rows(view)
+            mark = mark_of(view.id, table) if table.num_rows else ""
+            return table
+
+        done = self._log.append(marked)
+        return Receipt(done.version, done.rows, rejected, mark)
 
     def _stamped(self, op: Literal["add", "remove"], rows: pa.Table, view: View) -> pa.Table:
         """Rows of the log for the version after ``view``; what they do not have is null."""
@@ -204,7 +233,7 @@ class Registry:
         columns |= zip(rows.column_names, rows.columns, strict=True)
         columns |= {
             "version": pa.array(np.full(count, view.version + 1)),
-            "position": pa.array(np.arange(count)),
+            "position": pa.array(sealed_positions(count)),
             "op": _repeated(op, schemas.TEXT, count),
             "at": _repeated(utc(self.clock()), schemas.INSTANT, count),
         }

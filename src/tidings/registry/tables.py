@@ -13,12 +13,16 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, QueryBuilder, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
 from tidings.model import DataError
+
+Stamp: TypeAlias = tuple[int, ...]
+"""What the file system says of a file; nobody has written to it for as long as that stays the same."""
 
 MAX_ATTEMPTS = 100
 CHECKPOINT_INTERVAL = 10
@@ -61,8 +65,13 @@ class View:
     def version(self) -> int:
         return -1 if self.delta is None else self.delta.version()
 
+    @property
+    def id(self) -> str:
+        """The id that the table got when it was made; a copy of it has the same."""
+        return "" if self.delta is None else str(self.delta.metadata().id)
+
     def read(self, columns: Sequence[str], where: str = "true") -> pa.Table:
-        """These columns of the rows for which the SQL condition ``where`` holds, in any order.
+        """These columns of the rows for which the SQL condition ``where`` holds, in any order that it does not give.
 
         Files that cannot have such rows are not read. Cost: 2 ms, 0.1 ms a file, 0.2 s for a million rows.
         """
@@ -133,6 +142,14 @@ class StoredTable:
                 else:
                     return Appended(before + 1, table.num_rows)
         raise DataError(f"gave up writing to {str(self.path)!r} after {MAX_ATTEMPTS} attempts: {problem}; try again")
+
+    def stamp(self, version: int) -> Stamp | None:
+        """The stamp of the file of a commit; None if it is not there, for old ones are cleaned up. Cost: some 2 µs."""
+        try:
+            found = (self.path / "_delta_log" / f"{version:020}.json").stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_ctime_ns, found.st_size
 
     def tidy(self, keep_hours: int) -> Tidied:
         """Merge small files into large ones; delete what has been out of use, or never in use, for ``keep_hours``."""
