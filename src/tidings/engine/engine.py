@@ -40,7 +40,7 @@ from tidings.model import (
 )
 from tidings.model.subscription import checked_terms
 from tidings.model.values import Value, utc_now
-from tidings.registry import Receipt, Registry, fold
+from tidings.registry import Follower, Receipt, Registry, fold
 from tidings.registry.schemas import SUBSCRIPTION
 from tidings.registry.validation import check_subscriptions
 from tidings.tables.columns import instant_key
@@ -96,6 +96,7 @@ class Engine:
         expire_after: timedelta | None = timedelta(days=1),
     ) -> None:
         self._analyser = analyser
+        self._sample = sample
         self._clock = clock
         self._expire_after = expire_after
         self._changing = threading.Lock()
@@ -106,12 +107,13 @@ class Engine:
         self._version = 0
         self._look_at = 0
         self._registry: Registry | None = None
+        self._followed: Follower | None = None
         self._store: Store | None = None
         self._lock_file: IO[str] | None = None
         if path is None:
-            self._index = GuardIndex(analyser, sample, clock)
+            self._index = self._empty()
         else:
-            self._open(Path(path), sample)
+            self._open(Path(path))
 
     # ------------------------------------------------------------------------------------------------ subscriptions
 
@@ -135,10 +137,10 @@ class Engine:
         text = query if isinstance(query, str) else to_text(query)
         with self._changing:
             meaning = self._index.read(text)
-            version = self._committed(text, name, subscriber, tag, since, until)
+            version, mark = self._committed(text, name, subscriber, tag, since, until)
             row = name, subscriber, tag, text, version, _since_key(since), _until_key(until)
             self._index.put([(row, meaning)])
-            self._version = version  # now: whatever stops this before is caught up with
+            self._reach(version, mark)  # now: whatever stops this before is caught up with
             self._unsaved_changes += 1
         self._tidy_if_needed(at_once=False)
         return name
@@ -266,6 +268,8 @@ class Engine:
         """
         if "id" not in table.column_names:
             raise DataError(f"a table of publications has a column 'id', got {', '.join(table.column_names) or 'none'}")
+        if self._damage():
+            self.refresh()
         found = self._index.match_table(table)
         self._count(table.num_rows, found.num_rows)
         return found
@@ -303,7 +307,11 @@ class Engine:
     # ------------------------------------------------------------------------------------------------ upkeep
 
     def refresh(self) -> int:
-        """Take what other processes have changed in the folder; returns the version that is reached."""
+        """Take what other processes have changed in the folder; returns the version that is reached.
+
+        If the registry was restored, made anew or replaced, or a file of the index was written into, the index is built
+        again. Changes and ``match`` notice that too; ``publish`` does not look.
+        """
         if self._registry is not None:
             with self._changing:
                 self._catch_up(self._registry.version)
@@ -313,6 +321,9 @@ class Engine:
     def compact(self) -> None:
         """Tidy up now: drop what has ended or was removed, make one segment of all, and save it. Publishing goes on."""
         with self._tidying:
+            if self._registry is not None:
+                with self._changing:
+                    self._catch_up(self._registry.version)
             self._expire()
             self._index.compact()
             self._save()
@@ -338,50 +349,95 @@ class Engine:
     ) -> None:
         self.close()
 
-    def _open(self, path: Path, sample: pa.Table | None) -> None:
+    def _open(self, path: Path) -> None:
         self._registry = Registry.create(path, self._analyser, self._clock)
-        store = Store(path / INDEX, described(self._analyser))
+        self._followed = Follower(self._registry)
         self._lock_file = _owned(path / INDEX)
+        store = Store(path / INDEX, described(self._analyser))
         self._store = store if self._lock_file is not None else None
+        self._index, self._version = self._empty(), -1
         try:
-            opened = GuardIndex.opened(store, self._analyser, sample, self._clock)
+            is_saved = self._open_saved(store, self._registry, self._followed)
         except DataError as error:
             _log.warning("%s; the index is built again from the registry", error)
-            opened = None
-        newest = self._registry.version
-        if opened is not None and opened[1] > newest:
-            _log.warning("the index in %s is newer than the registry; it is built again", path)
-            opened = None
-        self._index, self._version = opened or (GuardIndex(self._analyser, sample, self._clock), -1)
+            is_saved = False
         with self._changing:
-            self._catch_up(newest)
-        if opened is None and len(self._index):
+            self._catch_up(self._registry.version)
+        if not is_saved and len(self._index):
             self._tidy(heavy=False)
+
+    def _open_saved(self, store: Store, registry: Registry, followed: Follower) -> bool:
+        """Take the index that was saved; False if there is none, or none that the registry could have become."""
+        opened = GuardIndex.opened(store, self._analyser, self._sample, self._clock)
+        if opened is None:
+            return False
+        index, version, mark = opened
+        if not registry.has(version, mark):
+            raise DataError(f"the index in {str(store.path)!r} was not made of what the registry has now")
+        self._index, self._version = index, version
+        followed.reach(version, str(mark))
+        return True
+
+    def _empty(self) -> GuardIndex:
+        return GuardIndex(self._analyser, self._sample, self._clock)
 
     def _committed(
         self, text: str, name: str, subscriber: str, tag: str, since: datetime | None, until: datetime | None
-    ) -> int:
-        """Write a change down where there is a registry, and take what others have written before it; its version."""
+    ) -> tuple[int, str]:
+        """Write a change down where there is a registry, and take what others have written before it.
+
+        Returns its version and mark.
+        """
         if self._registry is None:
-            return self._version + 1
+            return self._version + 1, ""
         row = {"id": name, "query": text, "subscriber": subscriber, "tag": tag, "since": since, "until": until}
         receipt = self._registry.add(pa.Table.from_pylist([row], SUBSCRIPTION))
         if receipt.rejected:
             raise SubscriptionError(receipt.rejected[0].reason)
         self._catch_up(receipt.version - 1)
-        return receipt.version
+        return receipt.version, receipt.mark
+
+    def _reach(self, version: int, mark: str) -> None:
+        """The index has all changes up to a version."""
+        self._version = version
+        if self._followed is not None:
+            self._followed.reach(version, mark)
 
     def _catch_up(self, version: int) -> None:
-        """Let the index have all changes up to ``version``."""
-        if self._registry is None or version <= self._version:
+        """Let the index have all changes up to ``version``; build it again if it is not what the registry has."""
+        registry, followed = self._registry, self._followed
+        if registry is None or followed is None:
             return
-        changes = self._registry.changes(self._version, version)
+        index, after = self._index, self._version
+        changes = registry.changes(after, version) if version > after else None
+        problem = self._problem(followed)  # now: if the registry has another history, they are of that one
+        if problem:
+            _log.warning("%s; the index is built again from the registry", problem)
+            followed = Follower(registry)
+            index, changes = self._empty(), registry.changes(-1, version)
+        if changes is None:
+            return
         if changes.num_rows:
             live = fold(changes)
             gone = pc.unique(changes["id"].filter(pc.equal(changes["op"], "remove")))
-            self._index.change(keyed(live), gone.to_pylist())
+            index.change(keyed(live), gone.to_pylist())
+        followed.take(version, changes)
+        self._index, self._version, self._followed = index, version, followed
         self._unsaved_changes += changes.num_rows
-        self._version = version
+
+    def _problem(self, followed: Follower) -> str:
+        """Why the index is not what the registry has; empty if it is."""
+        if damage := self._damage():
+            return damage
+        return "" if followed.is_current() else "the registry was restored from a backup, made anew or replaced"
+
+    def _damage(self) -> str:
+        """What somebody has written into the files that are mapped; empty if nobody has."""
+        try:
+            self._index.check_files()
+        except DataError as error:
+            return str(error)
+        return ""
 
     def _count(self, publications: int, matches: int) -> None:
         """Each thread counts for itself, so that none waits."""
@@ -428,10 +484,12 @@ class Engine:
             self._unsaved_changes = 0
             return
         with self._changing:
-            what, version = self._index.unsaved(), self._version
+            index, version = self._index, self._version
+            mark = "" if self._followed is None else self._followed.mark
+            what = index.unsaved()
             waiting, self._unsaved_changes = self._unsaved_changes, 0
         try:
-            self._index.save(self._store, what, version)
+            index.save(self._store, what, version, mark)
         except BaseException:
             with self._changing:
                 self._unsaved_changes += waiting  # so that it is tried again
