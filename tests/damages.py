@@ -15,11 +15,9 @@ def rewrite(file: Path, content: bytes) -> None:
 
 
 def flip(file: Path) -> None:
-    """Change 64 bytes in the middle: between two arrays there are fewer, which nobody reads."""
-    content = bytearray(file.read_bytes())
-    middle = len(content) // 2
-    content[middle : middle + 64] = bytes(byte ^ 255 for byte in content[middle : middle + 64])
-    rewrite(file, bytes(content))
+    """Change some bytes of the arrays, which are at the end of a small file."""
+    content = file.read_bytes()
+    rewrite(file, content[:-64] + bytes(byte ^ 255 for byte in content[-64:]))
 
 
 def swap(file: Path, other: Path) -> None:

@@ -357,26 +357,27 @@ class Engine:
         self._store = store if self._lock_file is not None else None
         self._index, self._version = self._empty(), -1
         try:
-            is_saved = self._open_saved(store, self._registry, self._followed)
+            newest = self._open_saved(store, self._registry, self._followed)
         except DataError as error:
             _log.warning("%s; the index is built again from the registry", error)
-            is_saved = False
+            newest = None
         with self._changing:
-            self._catch_up(self._registry.version)
-        if not is_saved and len(self._index):
+            self._catch_up(self._registry.version if newest is None else newest)
+        if newest is None and len(self._index):
             self._tidy(heavy=False)
 
-    def _open_saved(self, store: Store, registry: Registry, followed: Follower) -> bool:
-        """Take the index that was saved; False if there is none, or none that the registry could have become."""
+    def _open_saved(self, store: Store, registry: Registry, followed: Follower) -> int | None:
+        """Take the index that was saved, and return the newest version of the registry; None if none was saved."""
         opened = GuardIndex.opened(store, self._analyser, self._sample, self._clock)
         if opened is None:
-            return False
+            return None
         index, version, mark = opened
-        if not registry.has(version, mark):
+        newest = registry.since(version, mark)
+        if newest is None:
             raise DataError(f"the index in {str(store.path)!r} was not made of what the registry has now")
         self._index, self._version = index, version
         followed.reach(version, str(mark))
-        return True
+        return newest
 
     def _empty(self) -> GuardIndex:
         return GuardIndex(self._analyser, self._sample, self._clock)

@@ -39,19 +39,14 @@ def mark_of(table: str, changes: pa.Table) -> str:
 
 
 def mark_at(view: View, version: int) -> str:
-    """The mark of a version. Cost: some 4 ms."""
-    span = _NEAR
-    while version >= 0:  # most commits have changes, so the files of a few versions are enough to look at
+    """The mark of a version. Cost: some 3 ms; more where the commit has no changes, as those of tidying."""
+    found, span = view.read(SEALED, f"version = {version} LIMIT 1"), _NEAR
+    while not found.num_rows and version >= 0:  # the files of a few versions are mostly enough to look at
         found = _last(view, max(version - span, -1), version)
-        if found.num_rows or span > version:
-            return mark_of(view.id, found)
+        if span > version:
+            break
         span *= _NEAR
-    return mark_of(view.id, _last(view, -1, -1))
-
-
-def has_mark(view: View, version: int, mark: object) -> bool:
-    """Whether a table has this mark at this version."""
-    return version <= view.version and mark_at(view, version) == mark
+    return mark_of(view.id, found)
 
 
 def _last(view: View, after: int, until: int) -> pa.Table:

@@ -24,7 +24,7 @@ from tidings.model import DataError, Rejected
 from tidings.model.values import utc, utc_now
 from tidings.registry import folder, schemas
 from tidings.registry.folding import fold, in_order, survivors
-from tidings.registry.history import has_mark, mark_at, mark_of, sealed_positions
+from tidings.registry.history import mark_at, mark_of, sealed_positions
 from tidings.registry.tables import Stamp, StoredTable, Tidied, View
 from tidings.registry.validation import Checked, check_ids, check_subscriptions
 from tidings.terms import ENGLISH, Analyser
@@ -141,7 +141,12 @@ class Registry:
 
     def has(self, version: int, mark: object) -> bool:
         """Whether that is the mark of this version here; not in another registry, nor in one restored from before."""
-        return has_mark(self._open(), version, mark)
+        return self.since(version, mark) is not None
+
+    def since(self, version: int, mark: object) -> int | None:
+        """The newest version, if that is the mark of this version here (:meth:`has`); else None."""
+        view = self._open()
+        return view.version if version <= view.version and mark_at(view, version) == mark else None
 
     def stamp(self, version: int) -> Stamp | None:
         """See :meth:`tidings.registry.tables.StoredTable.stamp`."""

@@ -369,7 +369,10 @@ class Releases:
                 raise DataError(f"{str(path)!r} is of another format or for another analyser; name another folder")
             parts = tuple(Part(tuple(part["segments"]), part["homes"]) for part in found["parts"])
             routers, attributes = tuple(found["routers"]), tuple(found["attributes"])
-            return self._release(version, str(found["mark"]), mapping, parts, routers, attributes)
+            release = self._release(version, str(found["mark"]), mapping, parts, routers, attributes)
+            if not parts or not all(isinstance(name, str) for name in (*release.files, *attributes)):
+                raise ValueError("it names no files")
+            return release
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError) as error:
