@@ -168,7 +168,7 @@ def test_an_engine_that_is_opened_mends_damaged_segments(
 
 
 @pytest.mark.parametrize("kind", DAMAGES)
-@pytest.mark.parametrize("how", ["refresh", "subscribe", "match"])
+@pytest.mark.parametrize("how", ["refresh", "subscribe", "match", "publish"])
 def test_a_running_engine_mends_segments_that_are_damaged_under_it(
     how: str, kind: str, tmp_path: Path, two_segments: tuple[Path, Path]
 ) -> None:
@@ -178,6 +178,8 @@ def test_a_running_engine_mends_segments_that_are_damaged_under_it(
             engine.refresh()
         elif how == "subscribe":
             engine.subscribe("rain", id="mine")
+        elif how == "publish":
+            assert sorted(match.subscription_id for match in engine.publish(id="p", text="fire v7")) == ["a7", "b7"]
         else:
             table = engine.match(pa.table({"id": ["p"], "text": ["fire v7 v9"]}))
             assert sorted(table["subscription_id"].to_pylist()) == ["a7", "a9", "b7", "b9"]

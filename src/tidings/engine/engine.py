@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import fcntl
 import logging
+import math
 import threading
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -50,6 +52,9 @@ INDEX = "index"
 LOCK = "lock"
 SAVE_AFTER = 50_000
 """So many changes wait for the index to be saved; until then a folder that is opened reads them from the registry."""
+
+CHECK_EVERY_S = 1.0
+"""So often ``publish`` looks whether somebody has written into the files of the index."""
 
 _TEXTS = frozenset(COLUMNS[:4])
 _MAX_BURDEN, _MAX_SEGMENTS, _SMALL = 0.3, 8, 1 << 16
@@ -106,6 +111,7 @@ class Engine:
         self._unsaved_changes = 0
         self._version = 0
         self._look_at = 0
+        self._check_at_s = math.inf if path is None else 0.0
         self._registry: Registry | None = None
         self._followed: Follower | None = None
         self._store: Store | None = None
@@ -255,6 +261,8 @@ class Engine:
         """All matches of one publication. Refuses with PublicationError. Without ``ts`` it happens now."""
         topics = (topic,) if isinstance(topic, str) else tuple(topic)
         kept = {name: value for name, value in attributes.items() if value is not None}
+        if time.monotonic() >= self._check_at_s:  # rarely: it is a system call, which lets go of the GIL
+            self._mend()
         found = self._index.match_one(Publication(id, text, ts, lat, lon, topics, kept))
         self._count(1, len(found))
         return found
@@ -268,8 +276,7 @@ class Engine:
         """
         if "id" not in table.column_names:
             raise DataError(f"a table of publications has a column 'id', got {', '.join(table.column_names) or 'none'}")
-        if self._damage():
-            self.refresh()
+        self._mend()
         found = self._index.match_table(table)
         self._count(table.num_rows, found.num_rows)
         return found
@@ -310,7 +317,7 @@ class Engine:
         """Take what other processes have changed in the folder; returns the version that is reached.
 
         If the registry was restored, made anew or replaced, or a file of the index was written into, the index is built
-        again. Changes and ``match`` notice that too; ``publish`` does not look.
+        again. Changes notice that too; ``match`` and, once a second, ``publish`` notice files that were written into.
         """
         if self._registry is not None:
             with self._changing:
@@ -431,6 +438,13 @@ class Engine:
         if damage := self._damage():
             return damage
         return "" if followed.is_current() else "the registry was restored from a backup, made anew or replaced"
+
+    def _mend(self) -> None:
+        """Build the index again if somebody has written into its files."""
+        if self._registry is not None:
+            self._check_at_s = time.monotonic() + CHECK_EVERY_S
+            if self._damage():
+                self.refresh()
 
     def _damage(self) -> str:
         """What somebody has written into the files that are mapped; empty if nobody has."""

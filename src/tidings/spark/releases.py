@@ -226,8 +226,8 @@ class Releases:
         newest, identity = registry.version, registry.id
         for number, mapping in _listed(self.folder):
             page = self._page(number, mapping)
-            if page is not None and (number > newest or page.mark.partition("/")[0] != identity):
-                _log.warning("%s is not of this registry; it is removed", _path(self.folder, number, mapping))
+            if page is None or number > newest or page.mark.partition("/")[0] != identity:
+                _log.warning("%s is no release of this registry; it is removed", _path(self.folder, number, mapping))
                 _path(self.folder, number, mapping).unlink(missing_ok=True)
         return self._follow(registry, version)
 
