@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -100,6 +102,43 @@ def test_a_batch_that_died_half_way_goes_on_where_it_was(
     ApplyChanges(registry, tmp_path / "state")(changes, 7)
     assert log(registry) == [*EXPECTED[:3], ("remove", "a", None), *EXPECTED[3:]]
     assert {row["id"] for row in registry.rejected().to_pylist()} == {"c"}
+
+
+@dataclass(frozen=True)
+class Rows:
+    """As much of a DataFrame as changes need."""
+
+    rows: list[dict[str, str]]
+
+    def toArrow(self) -> pa.Table:  # noqa: N802  # as a DataFrame calls it
+        return pa.Table.from_pylist(self.rows)
+
+
+FIRE = Rows([{"op": "add", "id": "a", "query": "fire"}])
+
+
+def test_a_checkpoint_of_spark_that_was_begun_anew_is_refused(registry: Registry, tmp_path: Path) -> None:
+    """Its batch 0 is another one than that which was done."""
+    metadata = tmp_path / "state" / "metadata"
+    metadata.parent.mkdir()
+    metadata.write_text('{"id": "one"}')
+    apply = ApplyChanges(registry, tmp_path / "state")
+    apply(FIRE, 0)
+    metadata.write_text('{"id": "other"}')
+    with pytest.raises(DataError, match="begin with a new folder"):
+        apply(Rows([{"op": "add", "id": "b", "query": "rain"}]), 0)
+
+
+def test_a_batch_that_died_is_applied_anew_to_a_registry_that_was_restored(registry: Registry, tmp_path: Path) -> None:
+    registry.add(pa.table({"id": ["x", "y"], "query": ["rain"] * 2}))
+    rows = Rows([*FIRE.rows, {"op": "remove", "id": "x", "query": ""}])
+    with pytest.raises(OSError, match="killed"):
+        ApplyChanges(Dying(registry.path), tmp_path / "state")(rows, 7)
+    shutil.rmtree(registry.path)
+    registry.add(pa.table({"id": ["x"], "query": ["rain"]}))
+    registry.add(pa.table({"id": ["y"], "query": ["rain"]}))
+    ApplyChanges(registry, tmp_path / "state")(rows, 7)
+    assert sorted(registry.snapshot()["id"].to_pylist()) == ["a", "y"]
 
 
 @pytest.mark.spark

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import fcntl
 import logging
+import math
 import threading
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -42,7 +44,7 @@ from tidings.model import (
 )
 from tidings.model.subscription import checked_terms
 from tidings.model.values import utc_now
-from tidings.registry import Receipt, Registry, fold
+from tidings.registry import Follower, Receipt, Registry, fold
 from tidings.registry.schemas import SUBSCRIPTION
 from tidings.registry.validation import check_ids, check_subscriptions
 from tidings.tables.canonical import left_out
@@ -54,6 +56,9 @@ INDEX = "index"
 LOCK = "lock"
 SAVE_AFTER = 50_000
 """So many changes wait for the index to be saved; until then a folder that is opened reads them from the registry."""
+
+CHECK_EVERY_S = 1.0
+"""So often ``publish`` looks whether somebody has written into the files of the index."""
 
 _TEXTS = frozenset(COLUMNS[:4])
 _MAX_BURDEN, _MAX_SEGMENTS, _SMALL = 0.3, 8, 1 << 16
@@ -72,6 +77,20 @@ class Stats:
     size_bytes: int
     publications: int
     matches: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Missed:
+    """What came and what went between two versions; ``changes`` is None where they are not known one by one."""
+
+    live: pa.Table
+    gone: list[str]
+    changes: pa.Table | None = None
+
+    @classmethod
+    def of(cls, changes: pa.Table) -> _Missed:
+        gone = pc.unique(changes["id"].filter(pc.equal(changes["op"], "remove")))
+        return cls(fold(changes), gone.to_pylist(), changes)
 
 
 class Engine:
@@ -107,6 +126,7 @@ class Engine:
             raise DataError(f"expire_after is a timedelta or None, got {expire_after!r}")
         sample = None if sample is None else given_table(sample, "publications for a sample")
         self._analyser = analyser
+        self._sample = sample
         self._clock = clock
         self._expire_after = expire_after
         self._changing = threading.Lock()
@@ -117,13 +137,15 @@ class Engine:
         self._unsaved_changes = 0
         self._version = 0
         self._look_at = 0
+        self._check_at_s = math.inf if path is None else 0.0
         self._registry: Registry | None = None
+        self._followed: Follower | None = None
         self._store: Store | None = None
         self._lock_file: IO[str] | None = None
         if path is None:
-            self._index = GuardIndex(analyser, sample, clock)
+            self._index = self._empty()
         else:
-            self._open(Path(path), sample)
+            self._open(Path(path))
 
     # ------------------------------------------------------------------------------------------------ subscriptions
 
@@ -149,10 +171,10 @@ class Engine:
         text = query if isinstance(query, str) else to_text(query)
         with self._changing:
             meaning = self._index.read(text)
-            version = self._committed(text, name, subscriber, tag, since, until)
+            version, mark = self._committed(text, name, subscriber, tag, since, until)
             row = name, subscriber, tag, text, version, _since_key(since), _until_key(until)
             self._index.put([(row, meaning)])
-            self._version = version  # now: whatever stops this before is caught up with
+            self._reach(version, mark)  # now: whatever stops this before is caught up with
             self._unsaved_changes += 1
         self._tidy_if_needed(at_once=False)
         return name
@@ -273,6 +295,8 @@ class Engine:
         if not isinstance(topics, Iterable):
             raise PublicationError(f"publication {id!r}: its topic is a text, or several of them, got {topic!r}")
         kept = {name: value for name, value in attributes.items() if value is not None}
+        if time.monotonic() >= self._check_at_s:  # rarely: it is a system call, which lets go of the GIL
+            self._mend()
         found = self._index.match_one(Publication(id, text, ts, lat, lon, tuple(topics), kept))
         self._count(1, len(found))
         return found
@@ -289,6 +313,7 @@ class Engine:
         table = given_table(table, "publications")
         if "id" not in table.column_names:
             raise DataError(f"a table of publications has a column 'id', got {', '.join(table.column_names) or 'none'}")
+        self._mend()
         self._warn_of(table.schema)
         sifting = Sifter() if sifter is None else sifter
         found = self._index.match_checked(sifting.sifted(table, self._index.batch_rows))
@@ -337,7 +362,11 @@ class Engine:
     # ------------------------------------------------------------------------------------------------ upkeep
 
     def refresh(self) -> int:
-        """Take what other processes have changed in the folder; returns the version that is reached."""
+        """Take what other processes have changed in the folder; returns the version that is reached.
+
+        If the registry was restored, made anew or replaced, or a file of the index was written into, the index is built
+        again. Changes notice that too; ``match`` and, once a second, ``publish`` notice files that were written into.
+        """
         if self._registry is not None:
             with self._changing:
                 self._catch_up(self._registry.version)
@@ -347,6 +376,9 @@ class Engine:
     def compact(self) -> None:
         """Tidy up now: drop what has ended or was removed, make one segment of all, and save it. Publishing goes on."""
         with self._tidying:
+            if self._registry is not None:
+                with self._changing:
+                    self._catch_up(self._registry.version)
             self._expire()
             self._index.compact()
             self._save()
@@ -372,65 +404,120 @@ class Engine:
     ) -> None:
         self.close()
 
-    def _open(self, path: Path, sample: pa.Table | None) -> None:
+    def _open(self, path: Path) -> None:
         self._registry = Registry(path, self._analyser, self._clock)
         if self._registry.version < 0:
             Registry.create(path, self._analyser, self._clock)
-        store = Store(path / INDEX, described(self._analyser))
+        self._followed = Follower(self._registry)
         self._lock_file = _owned(path / INDEX)
+        store = Store(path / INDEX, described(self._analyser))
         self._store = store if self._lock_file is not None else None
+        self._index, self._version = self._empty(), -1
         try:
-            opened = GuardIndex.opened(store, self._analyser, sample, self._clock)
+            newest = self._open_saved(store, self._registry, self._followed)
         except DataError as error:
             _log.warning("%s; the index is built again from the registry", error)
-            opened = None
-        newest = self._registry.version
-        if opened is not None and opened[1] > newest:
-            _log.warning("the index in %s is newer than the registry; it is built again", path)
-            opened = None
-        self._index, self._version = opened or (GuardIndex(self._analyser, sample, self._clock), -1)
+            newest = None
         with self._changing:
-            self._catch_up(newest)
-        if opened is None and len(self._index):
+            self._catch_up(self._registry.version if newest is None else newest)
+        if newest is None and len(self._index):
             self._tidy(heavy=False)
+
+    def _open_saved(self, store: Store, registry: Registry, followed: Follower) -> int | None:
+        """Take the index that was saved, and return the newest version of the registry; None if none was saved."""
+        opened = GuardIndex.opened(store, self._analyser, self._sample, self._clock)
+        if opened is None:
+            return None
+        index, version, mark = opened
+        newest = registry.since(version, mark)
+        if newest is None:
+            raise DataError(f"the index in {str(store.path)!r} was not made of what the registry has now")
+        self._index, self._version = index, version
+        followed.reach(version, str(mark))
+        return newest
+
+    def _empty(self) -> GuardIndex:
+        return GuardIndex(self._analyser, self._sample, self._clock)
 
     def _committed(
         self, text: str, name: str, subscriber: str, tag: str, since: datetime | None, until: datetime | None
-    ) -> int:
-        """Write a change down where there is a registry, and take what others have written before it; its version."""
+    ) -> tuple[int, str]:
+        """Write a change down where there is a registry, and take what others have written before it.
+
+        Returns its version and mark.
+        """
         if self._registry is None:
-            return self._version + 1
+            return self._version + 1, ""
         row = {"id": name, "query": text, "subscriber": subscriber, "tag": tag, "since": since, "until": until}
         receipt = self._registry.add(pa.Table.from_pylist([row], SUBSCRIPTION))
         if receipt.rejected:
             raise SubscriptionError(receipt.rejected[0].reason)
         self._catch_up(receipt.version - 1)
-        return receipt.version
+        return receipt.version, receipt.mark
+
+    def _reach(self, version: int, mark: str) -> None:
+        """The index has all changes up to a version."""
+        self._version = version
+        if self._followed is not None:
+            self._followed.reach(version, mark)
 
     def _catch_up(self, version: int) -> None:
-        """Let the index have all changes up to ``version``."""
-        if self._registry is None or version <= self._version:
+        """Let the index have all changes up to ``version``; build it again if it is not what the registry has."""
+        registry, followed = self._registry, self._followed
+        if registry is None or followed is None:
             return
-        try:
-            changes = self._registry.changes(self._version, version)
-        except HistoryError:
-            live, gone = self._missed(self._registry.snapshot(version))
+        index, after = self._index, self._version
+        missed = self._missed(registry, after, version) if version > after else None
+        problem = self._problem(followed)  # now: if the registry has another history, they are of that one
+        if problem:
+            _log.warning("%s; the index is built again from the registry", problem)
+            followed, index = Follower(registry), self._empty()
+            missed = _Missed.of(registry.changes(-1, version))
+        if missed is None:
+            return
+        if missed.live.num_rows or missed.gone:
+            index.change(keyed(missed.live), missed.gone)
+        if missed.changes is None:
+            followed.reach(version, registry.mark(version))
         else:
-            live = fold(changes)
-            gone = pc.unique(changes["id"].filter(pc.equal(changes["op"], "remove"))).to_pylist()
-        if live.num_rows or gone:
-            self._index.change(keyed(live), gone)
-        self._unsaved_changes += live.num_rows + len(gone)
-        self._version = version
+            followed.take(version, missed.changes)
+        self._index, self._version, self._followed = index, version, followed
+        self._unsaved_changes += missed.live.num_rows + len(missed.gone)
 
-    def _missed(self, snapshot: pa.Table) -> tuple[pa.Table, list[str]]:
-        """What a snapshot has that the index has not, and the other way round, where the changes are forgotten.
+    def _missed(self, registry: Registry, after: int, version: int) -> _Missed:
+        """What the index has to take to get from one version to another.
 
-        A query's version is the version that brought it, so what has none later than the index is in there as it is.
+        Where the registry has forgotten the changes, a snapshot tells: a query's version is the version that brought
+        it, so what has none later than the index is in there as it is.
         """
-        live = frozenset(snapshot["id"].to_pylist())
-        gone = [name for name in self._index.ids() if name not in live]
-        return snapshot.filter(pc.greater(snapshot["query_version"], self._version)), gone
+        try:
+            return _Missed.of(registry.changes(after, version))
+        except HistoryError:
+            snapshot = registry.snapshot(version)
+            live = frozenset(snapshot["id"].to_pylist())
+            gone = [name for name in self._index.ids() if name not in live]
+            return _Missed(snapshot.filter(pc.greater(snapshot["query_version"], after)), gone)
+
+    def _problem(self, followed: Follower) -> str:
+        """Why the index is not what the registry has; empty if it is."""
+        if damage := self._damage():
+            return damage
+        return "" if followed.is_current() else "the registry was restored from a backup, made anew or replaced"
+
+    def _mend(self) -> None:
+        """Build the index again if somebody has written into its files."""
+        if self._registry is not None:
+            self._check_at_s = time.monotonic() + CHECK_EVERY_S
+            if self._damage():
+                self.refresh()
+
+    def _damage(self) -> str:
+        """What somebody has written into the files that are mapped; empty if nobody has."""
+        try:
+            self._index.check_files()
+        except DataError as error:
+            return str(error)
+        return ""
 
     def _count(self, publications: int, matches: int) -> None:
         """Each thread counts for itself, so that none waits."""
@@ -477,10 +564,12 @@ class Engine:
             self._unsaved_changes = 0
             return
         with self._changing:
-            what, version = self._index.unsaved(), self._version
+            index, version = self._index, self._version
+            mark = "" if self._followed is None else self._followed.mark
+            what = index.unsaved()
             waiting, self._unsaved_changes = self._unsaved_changes, 0
         try:
-            self._index.save(self._store, what, version)
+            index.save(self._store, what, version, mark)
         except BaseException:
             with self._changing:
                 self._unsaved_changes += waiting  # so that it is tried again

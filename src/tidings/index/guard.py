@@ -219,7 +219,8 @@ class GuardIndex:
 
     def compact(self) -> None:
         """Make one segment of all, without what is dead or nobody's. Readers go on meanwhile, and so do writers, but
-        for moments; what they bring is in a segment of its own."""
+        for moments; what they bring is in a segment of its own. If somebody has written into a mapped file, it is a
+        DataError, and nothing is changed."""
         with self._compacting:
             with self._writing:
                 self._freeze()
@@ -237,6 +238,7 @@ class GuardIndex:
                     late = tidied(together([living(part) for part in newer]))
                     segments.append(numbering.including(late.entries, self._terms, self._predicates).compiled(late))
                 dead = [_ids_buried_after(part, moment) for part in old]
+                self.check_files()
                 self._set_filed(Filed(numbering.terms, numbering.predicates, tuple(segments)))
                 for ids in dead:
                     self._bury_numbers(segment, segment.subscribers.ids.find_many(ids), 1, count=0)
@@ -267,9 +269,14 @@ class GuardIndex:
                 self._segments = (*self._segments, compiled(Recent().source(), self._predicates))
             return unsaved(Filed(self._terms, self._predicates, self._segments), self._saved)
 
-    def save(self, store: Store, what: Unsaved, version: int) -> None:
+    def check_files(self) -> None:
+        """A DataError if somebody has written into a file that is mapped. Cost: 2 µs a file."""
+        for file in self._saved.files:
+            file.check()
+
+    def save(self, store: Store, what: Unsaved, version: int, mark: str = "") -> None:
         """Write what was not saved. Nothing may be compacted between the two."""
-        self._saved = store.write(what, self._saved, version)
+        self._saved = store.write(what, self._saved, version, mark)
 
     def save_beside(self, store: Store, what: Unsaved) -> tuple[str, ...]:
         """Write what was not saved, but let no manifest name it: the names of all its files, for :meth:`of_files`."""
@@ -279,13 +286,13 @@ class GuardIndex:
     @classmethod
     def opened(
         cls, store: Store, analyser: Analyser, sample: pa.Table | None, clock: Clock
-    ) -> tuple[GuardIndex, int] | None:
-        """The index of a folder, and its version; None if there is none."""
+    ) -> tuple[GuardIndex, int, object] | None:
+        """The index of a folder, its version and its mark; None if there is none."""
         found = store.read()
         if found is None:
             return None
-        filed, saved, version = found
-        return cls(analyser, sample, clock)._holding(filed, saved), version
+        filed, saved, version, mark = found
+        return cls(analyser, sample, clock)._holding(filed, saved), version, mark
 
     @classmethod
     def of_files(

@@ -21,7 +21,8 @@ import pyarrow as pa
 
 from tidings.index.dictionary import Dictionary
 from tidings.index.entries import Entries
-from tidings.index.files import JSON, ArrayFile, open_arrays, write_arrays
+from tidings.index.files import JSON, ArrayFile, named, open_verified, write_arrays
+from tidings.index.pages import checked, read_page
 from tidings.index.predicates import Predicates
 from tidings.index.segment import Segment
 from tidings.index.strings import StringTable
@@ -49,11 +50,15 @@ class Filed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """How much of an index is in files: the names of its first segments, and how many terms and predicates."""
+    """How much of an index is in files: the names of its first segments, and how many terms and predicates.
+
+    ``files`` are those that it has mapped; a segment that was written later is still in memory.
+    """
 
     names: tuple[str, ...] = ()
     terms: int = 0
     predicates: int = 0
+    files: tuple[ArrayFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +95,6 @@ def described(analyser: Analyser) -> str:
     return repr((analyser.language, analyser.stemming, sorted(analyser.stop_words or ())))
 
 
-def open_verified(path: Path) -> ArrayFile:
-    """Map a file and read it once: kernels trust what they find in it. Some 0.3 s a gigabyte."""
-    file = open_arrays(path)
-    file.verify()
-    return file
-
-
 def replace_json(path: Path, value: JSON) -> None:
     """Let a file hold this, on disk, at once or not at all."""
     temporary = path.with_name(f"{path.name}.tmp")
@@ -119,41 +117,50 @@ class Store:
     path: Path
     language: str
 
-    def read(self) -> tuple[Filed, Saved, int] | None:
-        """What is there, mapped, and its version; None if nothing is. A file that cannot be used is a DataError."""
+    def read(self) -> tuple[Filed, Saved, int, object] | None:
+        """What is there, mapped, with the version of the registry and its mark; None if nothing is.
+
+        A file that cannot be used is a DataError; the mark is as it was found.
+        """
         manifest = self.path / MANIFEST
         try:
-            found = json.loads(manifest.read_text())
+            found = read_page(manifest)
         except FileNotFoundError:
             return None
         except (ValueError, OSError) as error:
             raise DataError(f"{manifest}: not a manifest of tidings: {error}") from None
-        if not isinstance(found, dict) or found.get("format") != FORMAT or found.get("language") != self.language:
+        if found.get("format") != FORMAT or found.get("language") != self.language:
             raise DataError(f"{manifest}: of another format or for another analyser")
-        version, segments = found.get("version"), found.get("segments")
-        if type(version) is not int or not -1 <= version < _NO_VERSION or not isinstance(segments, list):
-            raise DataError(f"{manifest}: it has no version or names no segments")
-        if not all(isinstance(name, str) and name == Path(name).name for name in segments):
-            raise DataError(f"{manifest}: what it names are no files of its folder")
-        return *self.load(segments), version
+        version, names = found.get("version"), found.get("segments")
+        if type(version) is not int or not -1 <= version < _NO_VERSION:
+            raise DataError(f"{manifest}: it has no version")
+        if not isinstance(names, list) or not all(map(_is_segment, names)):
+            raise DataError(f"{manifest}: what it names are no segments of its folder")
+        return *self.load(names), version, found.get("mark", "")
 
     def load(self, names: Sequence[str], open_file: Callable[[Path], ArrayFile] = open_verified) -> tuple[Filed, Saved]:
         """What the segments of these names hold, in the order in which they were written."""
         terms, predicates = Dictionary(), Predicates()
         segments: list[Segment] = []
+        files: list[ArrayFile] = []
         for name in names:
             file = open_file(self.path / name)
+            files.append(file)
             try:
                 _load(file.arrays, file.meta, terms, predicates, segments)
             except (KeyError, TypeError, ValueError, IndexError) as error:
                 raise DataError(f"{file.path}: not a segment of tidings: {error!r}") from None
-        return Filed(terms, predicates, tuple(segments)), Saved(tuple(names), len(terms), len(predicates))
+        saved = Saved(tuple(names), len(terms), len(predicates), tuple(files))
+        return Filed(terms, predicates, tuple(segments)), saved
 
-    def write(self, what: Unsaved, saved: Saved, version: int) -> Saved:
-        """Write what is not saved, and let the index be at ``version``. After a DataError it is as before, or done."""
+    def write(self, what: Unsaved, saved: Saved, version: int, mark: str = "") -> Saved:
+        """Write what is not saved, and let the index be at ``version``. After a DataError it is as before, or done.
+
+        ``mark`` is that of the version (:meth:`tidings.registry.Registry.mark`).
+        """
         after = self.add(what, saved)
         try:
-            self._write_manifest(version, after.names)
+            self._write_manifest(version, mark, after.names)
         except OSError as error:
             raise self._full(error) from error
         return after
@@ -168,7 +175,7 @@ class Store:
                 self._write_segment(name, segment, what.new if i == 0 else {}, dead, what.terms)
         except OSError as error:
             raise self._full(error) from error
-        return Saved((*saved.names, *names), what.terms, what.predicates)
+        return Saved((*saved.names, *names), what.terms, what.predicates, saved.files)
 
     def keep(self, names: Collection[str]) -> None:
         """Remove all segments but these."""
@@ -200,18 +207,24 @@ class Store:
             "dead": [len(numbers) for numbers in dead],
             "terms": terms,
         }
-        write_arrays(self.path / name, arrays, meta)
+        write_arrays(self.path / name, arrays, named(self.path / name, meta))
 
-    def _write_manifest(self, version: int, names: Sequence[str]) -> None:
+    def _write_manifest(self, version: int, mark: str, names: Sequence[str]) -> None:
         """Let these segments be the index, and remove all others."""
         manifest: dict[str, JSON] = {
             "format": FORMAT,
             "language": self.language,
             "version": version,
+            "mark": mark,
             "segments": list(names),
         }
-        replace_json(self.path / MANIFEST, manifest)
+        replace_json(self.path / MANIFEST, checked(manifest))
         self.keep(names)
+
+
+def _is_segment(name: object) -> bool:
+    """Whether it can be the name of a segment: a manifest leads nowhere else."""
+    return isinstance(name, str) and name.startswith(_SEGMENT) and "/" not in name
 
 
 def _text_arrays(name: str, column: pa.LargeStringArray) -> Arrays:

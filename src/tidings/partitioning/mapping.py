@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tidings.index.dictionary import Dictionary
-from tidings.index.files import open_arrays, write_arrays
+from tidings.index.files import named, open_verified, write_arrays
 from tidings.model import DataError
 from tidings.partitioning import kernels
 from tidings.terms.vocabulary import IdArray, IntArray
@@ -170,14 +170,13 @@ class LearnedMapping:
                 "counts": self.table.counts().astype(np.uint16),
                 "owners": self.table.matchers.astype(np.uint8),
             },
-            {"kind": _KIND, "matchers": self.matchers},
+            named(path, {"kind": _KIND, "matchers": self.matchers}),
         )
 
     @classmethod
     def open(cls, path: Path) -> LearnedMapping:
         """The mapping of a file; what cannot be used is a DataError."""
-        file = open_arrays(path)
-        file.verify()  # kernels trust what they read
+        file = open_verified(path)
         try:
             matchers, hashes = int(file.meta["matchers"]), file.arrays["hashes"]
             table = Owners.of_counts(file.arrays["counts"], file.arrays["owners"].astype(np.int32))

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from tidings.index.dictionary import Dictionary
-from tidings.index.files import ArrayFile, open_arrays, write_arrays
+from tidings.index.files import JSON, ArrayFile, named, open_verified, write_arrays
 from tidings.index.guard import MAX_WORDS
 from tidings.index.reader import Reader
 from tidings.model import DataError
@@ -131,6 +131,13 @@ class Router:
     def save(self, path: Path) -> None:
         """Write it to a file."""
         analyser = self.analyser
+        meta: dict[str, JSON] = {
+            "kind": _KIND,
+            "format": FORMAT,
+            "terms": len(self._terms),
+            "matchers": self.matchers,
+            "analyser": [analyser.language, sorted(analyser.stop_words or ()), analyser.stemming],
+        }
         write_arrays(
             path,
             {
@@ -139,31 +146,30 @@ class Router:
                 _OWNERS: self._owners.matchers,
                 _FILED: self._filed,
             },
-            {
-                "kind": _KIND,
-                "format": FORMAT,
-                "terms": len(self._terms),
-                "matchers": self.matchers,
-                "analyser": [analyser.language, sorted(analyser.stop_words or ()), analyser.stemming],
-            },
+            named(path, meta),
         )
 
     @classmethod
     def open(cls, path: Path, *newer: Path) -> Router:
         """The router of a file, mapped, extended by those of others; what cannot be used is a DataError."""
-        router = _opened(path)
+        return cls.of_files(open_verified(path), *(open_verified(other) for other in newer))
+
+    @classmethod
+    def of_files(cls, file: ArrayFile, *newer: ArrayFile) -> Router:
+        """That of files that are open."""
+        router = _of(file)
         for other in newer:
-            router.extend(_opened(other))
+            router.extend(_of(other))
         return router
 
 
-def _opened(path: Path) -> Router:
-    file = open_arrays(path)
-    file.verify()  # kernels trust what they read
+def _of(file: ArrayFile) -> Router:
     try:
         return _loaded(file)
     except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise DataError(f"{str(path)!r} is no router ({error!r}); check the path, or build the file anew") from None
+        raise DataError(
+            f"{str(file.path)!r} is no router ({error!r}); check the path, or build the file anew"
+        ) from None
 
 
 def _loaded(file: ArrayFile) -> Router:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tidings.index.files import open_arrays, write_arrays
+from tidings.index.files import ArrayFile, named, open_verified, write_arrays
 from tidings.index.strings import StringTable
 from tidings.model import DataError
 from tidings.partitioning import MatcherSets
@@ -51,16 +51,19 @@ class Homes:
 
     def save(self, path: Path) -> None:
         """Write them to a file."""
-        write_arrays(path, {**self.ids.arrays(), _SETS: self.sets.words}, {"kind": _KIND})
+        write_arrays(path, {**self.ids.arrays(), _SETS: self.sets.words}, named(path, {"kind": _KIND}))
 
     @classmethod
     def open(cls, path: Path) -> Homes:
         """The homes of a file, mapped; what cannot be used is a DataError."""
-        file = open_arrays(path)
-        file.verify()  # kernels trust what they read
+        return cls.of_file(open_verified(path))
+
+    @classmethod
+    def of_file(cls, file: ArrayFile) -> Homes:
+        """Those of a file that is open."""
         sets = file.arrays.get(_SETS)
         if file.meta.get("kind") != _KIND or sets is None or sets.ndim != 2:
-            raise DataError(f"{str(path)!r} has no homes in it; check the path, or build the file anew")
+            raise DataError(f"{str(file.path)!r} has no homes in it; check the path, or build the file anew")
         return cls(StringTable.from_arrays(file.arrays), MatcherSets(sets))
 
 

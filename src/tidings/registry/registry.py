@@ -1,10 +1,11 @@
 """Who asked for what, and since when? A folder that several processes may read and write at once.
 
 The log has one row per change, and no row is ever updated. Its order is in two of its columns: ``version``, the Delta
-version whose commit brought the row, and ``position``, its place in that commit. A writer cannot know which version it
-will get, so it commits *as the next one or not at all*, and starts again if another was faster (``tables.py``). That is
-why merging files, which forgets what came with which commit, loses nothing here, and why ``expire`` never removes what
-another process has just renewed.
+version whose commit brought the row, and ``position``, which rises within that commit. A writer cannot know which
+version it will get, so it commits *as the next one or not at all*, and starts again if another was faster
+(``tables.py``). That is why merging files, which forgets what came with which commit, loses nothing here, and why
+``expire`` never removes what another process has just renewed. Whether two folders have the same history is told by
+marks (``history.py``).
 
 Every so many commits the writer merges small files, and drops the rows that no version within the kept history needs.
 What is live is kept for good, with the version that brought it. The *horizon* is the first version that can still be
@@ -28,7 +29,8 @@ from tidings.model.values import utc, utc_now
 from tidings.registry import folder, schemas
 from tidings.registry.commits import DataFile, Grace
 from tidings.registry.folding import fold, in_order, needed, survivors
-from tidings.registry.tables import GRACE, Rewritten, StoredTable, Tidied, View
+from tidings.registry.history import mark_at, mark_of, sealed_positions
+from tidings.registry.tables import GRACE, Rewritten, Stamp, StoredTable, Tidied, View
 from tidings.registry.validation import Checked, check_ids, check_subscriptions
 from tidings.terms import ENGLISH, Analyser
 
@@ -57,7 +59,7 @@ class History:
 class Receipt:
     """What became of a bulk: ``accepted`` rows are in the log at ``version`` for good, the others were not written.
 
-    If no row was to be written, ``version`` is the newest one.
+    If no row was to be written, ``version`` is the newest one; else ``mark`` is its mark (:meth:`Registry.mark`).
 
     >>> Receipt(3, 998, (Rejected("subscription", "s1", "why"), Rejected("subscription", "s2", "why")))
     Receipt(version=3, accepted=998, rejected=<2 rows>)
@@ -66,6 +68,7 @@ class Receipt:
     version: int
     accepted: int
     rejected: tuple[Rejected, ...] = ()
+    mark: str = ""
 
     def __repr__(self) -> str:
         """Short, however many rows there are."""
@@ -160,9 +163,7 @@ class Registry:
         if self.version < 0:
             return Receipt(-1, 0)
         with folder.exclusive(self._home):
-            done = self._log.append(ended)
-            self._keep_up(done.version)
-        return Receipt(done.version, done.rows)
+            return self._append(ended)
 
     @property
     def version(self) -> int:
@@ -174,6 +175,34 @@ class Registry:
         """The first version that can still be told; what happened before is folded into it."""
         folder.check_folder(self._home)
         return self._log.read(lambda view: view.horizon)
+
+    @property
+    def id(self) -> str:
+        """The id of the log, which a copy of it shares, and one that is made anew does not; empty if there is none."""
+        folder.check_folder(self._home)
+        return self._log.read(lambda view: view.id)
+
+    def mark(self, version: int) -> str:
+        """A short text that no other history has at this version, to be kept and compared (:meth:`has`)."""
+        folder.check_folder(self._home)
+        return self._log.read(lambda view: mark_at(view, version))
+
+    def has(self, version: int, mark: object) -> bool:
+        """Whether that is the mark of this version here; not in another registry, nor in one restored from before."""
+        return self.since(version, mark) is not None
+
+    def since(self, version: int, mark: object) -> int | None:
+        """The newest version, if that is the mark of this version here (:meth:`has`); else None."""
+        folder.check_folder(self._home)
+
+        def newest(view: View) -> int | None:
+            return view.version if version <= view.version and mark_at(view, version) == mark else None
+
+        return self._log.read(newest)
+
+    def stamp(self, version: int) -> Stamp | None:
+        """See :meth:`tidings.registry.tables.StoredTable.stamp`."""
+        return self._log.stamp(version)
 
     def changes(self, after: int = -1, until: int | None = None) -> pa.Table:
         """The changes of the versions in ``(after, until]``, in order; ``until=None`` means up to the newest.
@@ -249,9 +278,20 @@ class Registry:
                 self._reject(checked.rejected)
             if not checked.accepted.num_rows:
                 return Receipt(self.version, 0, checked.rejected)
-            done = self._log.append(lambda view: self._stamped(op, checked.accepted, view))
-            self._keep_up(done.version)
-        return Receipt(done.version, done.rows, checked.rejected)
+            return self._append(lambda view: self._stamped(op, checked.accepted, view), checked.rejected)
+
+    def _append(self, rows: Callable[[View], pa.Table], rejected: tuple[Rejected, ...] = ()) -> Receipt:
+        mark = ""
+
+        def marked(view: View) -> pa.Table:
+            nonlocal mark
+            table = rows(view)
+            mark = mark_of(self._log.id, table) if table.num_rows else ""
+            return table
+
+        done = self._log.append(marked)
+        self._keep_up(done.version)
+        return Receipt(done.version, done.rows, rejected, mark)
 
     def _reject(self, rejected: tuple[Rejected, ...]) -> None:
         most = int(self.history.rejected)
@@ -292,7 +332,7 @@ class Registry:
         columns |= zip(rows.column_names, rows.columns, strict=True)
         columns |= {
             "version": pa.array(np.full(count, view.version + 1)),
-            "position": pa.array(np.arange(count)),
+            "position": pa.array(sealed_positions(count)),
             "op": _repeated(op, schemas.TEXT, count),
             "at": _repeated(utc(self.clock()), schemas.INSTANT, count),
         }

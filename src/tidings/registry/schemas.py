@@ -17,7 +17,9 @@ SUBSCRIPTION = pa.schema(
 """What somebody asks: the columns of a bulk. ``since`` and ``until`` may be null."""
 
 LOG = pa.schema([("version", pa.int64()), ("position", pa.int64()), ("op", TEXT), *SUBSCRIPTION, ("at", INSTANT)])
-"""One change a row. ``op`` is "add" or "remove"; a removal has only an id. (version, position) is the total order."""
+"""One change a row. ``op`` is "add" or "remove"; a removal has only an id. (version, position) is the total order.
+
+The upper 32 bits of ``position`` are the seal of the commit (:mod:`tidings.registry.history`), the lower ones count."""
 
 SNAPSHOT = pa.schema([*SUBSCRIPTION, ("query_version", pa.int64())])
 """One live subscription a row."""

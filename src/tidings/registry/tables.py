@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -33,6 +33,9 @@ from tidings.registry.commits import (
     removed,
     touch,
 )
+
+Stamp: TypeAlias = tuple[int, ...]
+"""What the file system says of a file; nobody has written to it for as long as that stays the same."""
 
 MAX_ATTEMPTS = 100
 MAX_OPENINGS = 5
@@ -103,8 +106,13 @@ class View:
             return 0
         return self.delta.transaction_version(_HORIZON) or 0
 
+    @property
+    def id(self) -> str:
+        """The id that the table got when it was made; a copy of it has the same."""
+        return "" if self.version < 0 else str(self.delta.metadata().id)
+
     def read(self, columns: Sequence[str], where: str = "true") -> pa.Table:
-        """These columns of the rows for which the SQL condition ``where`` holds, in any order.
+        """These columns of the rows for which the SQL condition ``where`` holds, in any order that it does not give.
 
         Files that cannot have such rows are not read. Cost: 2 ms, 0.1 ms a file, 0.2 s for a million rows.
         """
@@ -143,6 +151,8 @@ class StoredTable:
     schema: pa.Schema
     _checked: int = field(default=0, compare=False)
     """The inode of the folder of pages whose columns are known to be ours."""
+    id: str = field(default="", compare=False)
+    """The id of the table when it was last loaded: what a commit needs, without loading it."""
 
     def open(self) -> View:
         """The newest version. Cost: some 50 µs; what is read of it comes on top."""
@@ -163,6 +173,7 @@ class StoredTable:
                 f"the table {str(self.path)!r} has the columns {', '.join(found.names)}, and not those of a registry: "
                 f"{', '.join(self.schema.names)}; name another folder"
             )
+        self.id = str(delta.metadata().id)
         return delta
 
     def read(self, what: Callable[[View], Read]) -> Read:
@@ -202,6 +213,14 @@ class StoredTable:
                 if commit(self.path, view.version + 1, "WRITE", [added(self.path, table)]):
                     return Appended(view.version + 1, table.num_rows)
         raise DataError(f"gave up writing to {str(self.path)!r} after {MAX_ATTEMPTS} attempts: others were faster")
+
+    def stamp(self, version: int) -> Stamp | None:
+        """The stamp of the file of a commit; None if it is not there, for old ones are cleaned up. Cost: some 2 µs."""
+        try:
+            found = (self.path / PAGES / f"{version:020}.json").stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_ctime_ns, found.st_size
 
     def is_due(self, version: int) -> bool:
         """Whether the writer of a version should keep the table up."""

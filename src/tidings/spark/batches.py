@@ -1,23 +1,28 @@
 """What is done with one batch of a stream? Pin it, match it, hand its matches to the sink, write down how it went.
 
 Whatever happens in between, the batch can be run again: its pin is there before anything else, the sink knows whether
-it has the batch, and so do the files of bad rows; the report is replaced as a whole.
+it has the batch, and so do the files of bad rows; the report is replaced as a whole. If it fails because files of the
+index are damaged, they are compiled again and it is run again at once. A pin whose registry or posts are gone
+cannot be kept: then the batch is begun anew if nothing of it was delivered, and else refused.
 """
 
 from __future__ import annotations
 
+import logging
 import shutil
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, Observation
 
+from tidings.model import DataError
 from tidings.model.values import utc_now
 from tidings.registry import Registry
+from tidings.spark.belonging import ANEW, offsets
 from tidings.spark.columns import Columns
 from tidings.spark.filed import empty
 from tidings.spark.home import Home
@@ -33,6 +38,11 @@ from tidings.spark.sinks import Batch, FileSink, ParquetSink, Sink
 
 KEPT_BATCHES = 100
 """The journal remembers as many batches as Spark's own checkpoint does."""
+
+ATTEMPTS = 3
+"""So often a batch is run whose files are damaged each time."""
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -59,13 +69,11 @@ class Handler:
     def __call__(self, publications: DataFrame, number: int) -> None:
         began, is_first = time.perf_counter(), self._releases is None
         releases = self._opened()
-        pin = self.home.journal.pinned(number, lambda: self._proposed(number))
-        release = releases.release(self.registry, pin.version, pin.mapping)
+        batch = Batch(self.pipeline, number)
+        pin = self._pin(batch) or self.home.journal.put(self._proposed(number))
         if self.spread:
             publications = publications.repartition(self.columns.id_of(publications))
-        batch = Batch(self.pipeline, number)
-        find = partial(matched, publications, release, self.columns, pin.at, self._kept(publications), cut=pin.cut)
-        notes = self._write(find, batch)
+        notes, release = self._run(publications, pin, batch)
         self._keep(notes, batch)
         report = reported(pin, notes, (time.perf_counter() - began) * 1e3)
         self.home.journal.close(report)
@@ -94,10 +102,68 @@ class Handler:
                 self._learner = Learner(Teacher(self.home, self.learn, self.registry, self.sample))
             self._learner.look(number)
 
+    def _pin(self, batch: Batch) -> Pin | None:
+        """The pin of a batch that was begun before; None if it has none, or none that can be kept."""
+        journal, number, is_filed = self.home.journal, batch.number, isinstance(self.sink, FileSink)
+        pin = journal.pin(number)
+        if pin is None:
+            if number < max(journal.batches, default=-1) or self.sink.has(batch):
+                raise DataError(
+                    f"batch {number} was done before, and now it comes again: the checkpoint {str(self.home.path)!r} "
+                    f"is an older one, or a part of it is gone; put it back as it was last, {ANEW}"
+                )
+            return None
+        if pin.offsets not in ("", offsets(self.home, number)):
+            problem, can_begin = "Spark's checkpoint has other posts for it now", is_filed and not self.sink.has(batch)
+            remedy = f"put Spark's checkpoint back as it was last, {ANEW}"
+        elif not self._has_history(pin):
+            problem, can_begin = f"the registry no longer has the version {pin.version} that it saw", is_filed
+            remedy = (
+                "put that registry back, or delete its pin in the journal: then it is matched with the registry as it "
+                "is now, and its receiver may get matches of both"
+            )
+        else:
+            return pin
+        if not can_begin:
+            raise DataError(f"batch {number} was begun, and may have been delivered in part, but {problem}; {remedy}")
+        _log.warning("batch %d is begun anew: %s", number, problem)
+        return None
+
+    def _has_history(self, pin: Pin) -> bool:
+        """Whether a batch can be run again with the subscriptions that it saw."""
+        if not pin.mark:  # from before there were marks
+            return pin.version <= self.registry.version
+        is_kept = self._opened().kept(pin.version, pin.mapping, pin.mark) is not None
+        return is_kept or self.registry.has(pin.version, pin.mark)
+
     def _proposed(self, number: int) -> Pin:
         release = self._opened().release(self.registry, self.registry.version)
         cut = None if self.governor is None else self.governor.cut(number, release.layout)
-        return Pin(number, release.version, release.layout, release.matchers, utc_now(), release.mapping, cut)
+        made = Pin(number, release.version, release.layout, release.matchers, utc_now(), release.mapping, cut)
+        return replace(made, mark=release.mark, offsets=offsets(self.home, number))
+
+    def _released(self, pin: Pin) -> Release:
+        """The release of a pin, undamaged."""
+        releases = self._opened()
+        kept = releases.kept(pin.version, pin.mapping, pin.mark)
+        release = kept or releases.release(self.registry, pin.version, pin.mapping)
+        if pin.mark and release.mark != pin.mark:
+            raise DataError(f"the registry was replaced while batch {pin.batch} was run; start the pipeline again")
+        return release
+
+    def _run(self, publications: DataFrame, pin: Pin, batch: Batch) -> tuple[Notes, Release]:
+        """Match a batch and hand it to the sink; again, if files of the index turn out to be damaged."""
+        kept = self._kept(publications)
+        for left in reversed(range(ATTEMPTS)):
+            release = self._released(pin)
+            find = partial(matched, publications, release, self.columns, pin.at, kept, cut=pin.cut)
+            try:
+                return self._write(find, batch), release
+            except Exception:  # what a worker raises, and how it dies, comes in many forms
+                if not left or self._opened().is_sound(release):
+                    raise
+                _log.warning("batch %d is run again: files of its index were damaged", batch.number)
+        raise AssertionError  # the last attempt returns or raises
 
     def _write(self, find: Callable[..., DataFrame], batch: Batch) -> Notes:
         """Give the matches to the sink, and return what came with them: in one pass over the publications."""

@@ -7,9 +7,8 @@ page, and in the log after that version the commits that were made already.
 
 from __future__ import annotations
 
-import json
 import logging
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -17,28 +16,35 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming import StreamingQuery
 
+from tidings.index.pages import checked, read_page
 from tidings.index.store import replace_json
 from tidings.model import DataError, HistoryError, Rejected
 from tidings.registry import Registry
 from tidings.registry.schemas import SUBSCRIPTION
 from tidings.registry.validation import check_ids, check_subscriptions
+from tidings.spark.belonging import query_id
 from tidings.spark.sinks import spark_path
 
 HOW_TO_CHANGE = 'write {"op": "add", "id": "s1", "query": "fire"} or {"op": "remove", "id": "s1"}'
 
 _PAGE = "changes.json"
 _ORDER = ("partition", "offset")
-Op = Literal["add", "remove"]
 _log = logging.getLogger(__name__)
+Op = Literal["add", "remove"]
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """``batch`` began when the newest version of the registry was ``after``."""
+    """``batch`` began when the newest version of the registry was ``after``, with that ``mark``.
+
+    ``query`` is the id of Spark's query. Both are empty in pages from before there were any.
+    """
 
     batch: int
     after: int
     done: bool = False
+    mark: str = ""
+    query: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,25 +76,31 @@ class ApplyChanges:
         return writer.trigger(**when).start()
 
     def __call__(self, changes: DataFrame, batch: int) -> None:
-        page = self._page()
-        if page is not None and batch < page.batch:
+        page, query = self._page(), query_id(Path(self.checkpoint))
+        if page is not None and (batch < page.batch or (page.query and query not in ("", page.query))):
             raise DataError(
                 f"batch {batch} of changes comes after batch {page.batch}, so {str(self.checkpoint)!r} is not the "
-                "checkpoint of this stream; begin with a new folder"
+                "checkpoint of this stream; put it back, or begin with a new folder"
             )
         if page is None or batch > page.batch:
             made: set[object] = set()
-            page = Page(batch, self.registry.version)
+            version = self.registry.version
+            page = Page(batch, version, mark=self.registry.mark(version), query=query)
             self._write(page)
         elif page.done:
             return
         else:
             made = self._made(page)
         self._apply(changes.toArrow(), made)
-        self._write(Page(batch, page.after, done=True))
+        self._write(replace(page, done=True))
 
     def _made(self, page: Page) -> set[object]:
-        """The commits since a batch began, as far as the registry remembers them."""
+        """The commits since a batch began, as far as the registry remembers them; none if it was replaced, for then
+        all of the batch is applied anew."""
+        is_same = self.registry.has(page.after, page.mark) if page.mark else page.after <= self.registry.version
+        if not is_same:
+            _log.warning("the registry was restored or replaced; batch %d of changes is applied anew", page.batch)
+            return set()
         try:
             return _commits(self.registry.changes(page.after))
         except HistoryError as error:
@@ -111,7 +123,10 @@ class ApplyChanges:
     def _page(self) -> Page | None:
         file = Path(self.checkpoint) / _PAGE
         try:
-            return Page(**json.loads(file.read_text()))
+            page = Page(**read_page(file))
+            if {type(page.batch), type(page.after)} != {int}:
+                raise ValueError("it has values that no page has")
+            return page
         except FileNotFoundError:
             return None
         except (OSError, ValueError, TypeError) as error:
@@ -119,7 +134,7 @@ class ApplyChanges:
 
     def _write(self, page: Page) -> None:
         Path(self.checkpoint).mkdir(parents=True, exist_ok=True)
-        replace_json(Path(self.checkpoint) / _PAGE, asdict(page))
+        replace_json(Path(self.checkpoint) / _PAGE, checked(asdict(page)))
 
 
 def steps(rows: list[dict[str, object]]) -> list[Step]:

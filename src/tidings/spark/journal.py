@@ -8,13 +8,13 @@ doing, in any process, reads them.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from tidings.index.pages import checked, read_page
 from tidings.index.store import replace_json
 from tidings.model import DataError
 from tidings.model.values import read_instant
@@ -28,7 +28,8 @@ class Pin:
     """What a batch is run with: ``at`` is the instant of publications that have none.
 
     ``mapping`` is a name (:mod:`tidings.spark.mappings`), empty where it is not told. ``cut`` is what is left undone in
-    an overload; None: nothing.
+    an overload; None: nothing. ``mark`` is that of the version (:mod:`tidings.registry.history`), ``offsets`` a hash of
+    which posts are in the batch; both are empty in pins from before there were any.
     """
 
     batch: int
@@ -38,6 +39,8 @@ class Pin:
     at: datetime
     mapping: str = ""
     cut: Cut | None = None
+    mark: str = ""
+    offsets: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +113,12 @@ class Journal:
 
     def pinned(self, batch: int, propose: Callable[[], Pin]) -> Pin:
         """The pin of a batch; what ``propose`` says, if it has none yet."""
-        pin = self.pin(batch)
-        if pin is None:
-            pin = propose()
-            self.path.mkdir(parents=True, exist_ok=True)
-            replace_json(self._file(batch, _PIN), asdict(pin) | {"at": pin.at.isoformat()})
+        return self.pin(batch) or self.put(propose())
+
+    def put(self, pin: Pin) -> Pin:
+        """Let a batch have this pin, in place of any other."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        replace_json(self._file(pin.batch, _PIN), checked(asdict(pin) | {"at": pin.at.isoformat()}))
         return pin
 
     def close(self, report: Report) -> None:
@@ -123,24 +127,33 @@ class Journal:
 
     def pin(self, batch: int) -> Pin | None:
         found = _read(self._file(batch, _PIN))
+        if found is None:
+            return None
         try:
-            cut = Cut(**found["cut"]) if found and found.get("cut") else None
-            return found and Pin(**found | {"at": read_instant(found["at"]), "cut": cut})
-        except (KeyError, TypeError, ValueError) as error:
+            cut, at = found.get("cut"), read_instant(found["at"])
+            pin = Pin(**found | {"at": at, "cut": None if cut is None else Cut(**cut)})
+            whole, texts = (pin.batch, pin.version, pin.matchers), (pin.layout, pin.mapping, pin.mark, pin.offsets)
+            if {*map(type, whole)} != {int} or {*map(type, texts)} != {str} or pin.batch != batch or at is None:
+                raise ValueError("it has values that no pin has")
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise _unreadable(self._file(batch, _PIN), error) from None
+        return pin
 
     def report(self, batch: int) -> Report | None:
         """None while a batch has not ended."""
         found = _read(self._file(batch, _REPORT))
         try:
-            return found and Report(**found | {"loads": tuple(Load(**load) for load in found["loads"])})
+            return (
+                None if found is None else Report(**found | {"loads": tuple(Load(**load) for load in found["loads"])})
+            )
         except (KeyError, TypeError, ValueError) as error:
             raise _unreadable(self._file(batch, _REPORT), error) from None
 
     @property
     def batches(self) -> list[int]:
         """The batches that are remembered, in order."""
-        return sorted(int(file.name[: -len(_PIN)]) for file in self.path.glob(f"*{_PIN}"))
+        names = (file.name[: -len(_PIN)] for file in self.path.glob(f"*{_PIN}"))
+        return sorted(int(name) for name in names if name.isdecimal())
 
     @property
     def running(self) -> bool:
@@ -158,9 +171,9 @@ class Journal:
         return self.path / f"{batch:012}{kind}"
 
 
-def _read(file: Path) -> Any:
+def _read(file: Path) -> dict[str, Any] | None:
     try:
-        return json.loads(file.read_text())
+        return read_page(file)
     except FileNotFoundError:
         return None
     except (ValueError, OSError) as error:
@@ -168,4 +181,6 @@ def _read(file: Path) -> Any:
 
 
 def _unreadable(file: Path, error: Exception) -> DataError:
-    return DataError(f"{file}: not a page of a journal: {error}; restore it, or begin with a new checkpoint folder")
+    return DataError(
+        f"{str(file)!r} is not a page of a journal: {error}; put it back, or begin with a new checkpoint folder"
+    )

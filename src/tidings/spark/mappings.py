@@ -7,11 +7,11 @@ its arrays, and then a page, which is there at once or not at all. A pipeline lo
 
 from __future__ import annotations
 
-import json
 import logging
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from tidings.index.pages import checked, read_page
 from tidings.index.store import replace_json
 from tidings.partitioning import HashMapping, LearnedMapping
 from tidings.registry.folder import exclusive
@@ -86,9 +86,12 @@ class Mappings:
     def page(self, name: str) -> Page | None:
         """What is told of a mapping that was learned; None of any other, and of one that is gone."""
         try:
-            found = json.loads((self.path / f"{name}.json").read_text())
+            found = read_page(self.path / f"{name}.json")
             figures = {key: Figures(**found[key]) for key in ("before", "after")}
-            return Page(**found | figures)
+            page = Page(**found | figures)
+            if page.name != name or {type(page.planned), type(page.matchers)} != {int}:
+                raise ValueError("it is of another mapping")
+            return page
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -100,7 +103,7 @@ class Mappings:
         with exclusive(self.path):
             page = replace(page, number=1 + max(self._numbers(), default=0))
             mapping.save(self._file(page.name))
-            replace_json(self.path / f"{page.name}.json", asdict(page))
+            replace_json(self.path / f"{page.name}.json", checked(asdict(page)))
         return page
 
     def forget_before(self, name: str) -> None:

@@ -8,7 +8,6 @@ the same publications, and its pin makes that the same subscriptions. The sinks 
 from __future__ import annotations
 
 import fcntl
-import json
 import logging
 import re
 import time
@@ -18,18 +17,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Literal
-from uuid import uuid4
 
 import pyarrow as pa
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
-from tidings.index.store import replace_json
 from tidings.model import DataError
 from tidings.registry import Registry
 from tidings.spark.backlog import Watch
 from tidings.spark.batches import Handler
+from tidings.spark.belonging import claimed, tie
 from tidings.spark.columns import Columns
 from tidings.spark.home import Home
 from tidings.spark.journal import Journal
@@ -37,7 +35,7 @@ from tidings.spark.learning import Learn
 from tidings.spark.overload import Governor, Overload
 from tidings.spark.progress import Progress, ProgressListener
 from tidings.spark.releases import Plan
-from tidings.spark.sinks import CallableSink, Sink, check_path, spark_path
+from tidings.spark.sinks import CallableSink, Sink, check_path, check_target, spark_path
 
 _FILES = "spark.sql.streaming.checkpointFileManagerClass"
 _BY_RENAME = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
@@ -107,8 +105,10 @@ class Pipeline:
         path = Path(self.checkpoint).absolute()
         with ExitStack() as undone:
             lock = undone.enter_context(_owned(path))
-            home, name = Home(path), _named(path / "pipeline.json")
+            home = Home(path)
+            name = claimed(home)
             handler = self._handler(home, name)
+            check_target(handler.sink)
             if overload is not None:
                 handler.governor = Governor(home, overload, every_s)
                 home.backlog.unlink(missing_ok=True)  # it is of another run
@@ -124,6 +124,7 @@ class Pipeline:
             problem = f"the pipeline cannot start with the checkpoint {str(path)!r}"
             with _files_by_rename(spark), told_in_a_line(problem, "mend that, or name a new folder"):
                 query = writer.option("checkpointLocation", spark_path(home.checkpoint)).start()
+            tie(home, str(query.id))
             watch = None if overload is None else Watch(query, home.backlog)
             if watch is not None:
                 watch.start()
@@ -223,16 +224,6 @@ def _owned(path: Path) -> IO[str]:
         file.close()
         raise DataError(f"a pipeline is running with the checkpoint {str(path)!r}; stop it, or name another") from None
     return file
-
-
-def _named(file: Path) -> str:
-    """The name under which sinks know this pipeline, for as long as its checkpoint is there."""
-    if not file.exists():
-        replace_json(file, {"name": uuid4().hex})
-    try:
-        return str(json.loads(file.read_text())["name"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise DataError(f"{file}: not of a pipeline: {error!r}; name another checkpoint folder") from None
 
 
 @contextmanager

@@ -4,11 +4,14 @@ The driver compiles releases in a folder and Spark's Python workers map what the
 have the same name; a newer release names most files of the one before and some small new ones. A replay asks for the
 version and the mapping that it had, and gets them: if the release is no longer there, it is compiled again from the
 registry. So it is where the mapping is another one (:mod:`tidings.spark.mappings`): all subscriptions are placed anew.
+
+A page has the mark of its version (:mod:`tidings.registry.history`), so a release of another registry, or of a history
+that the registry no longer has, is not taken for one of this. Files are checked (:mod:`tidings.spark.soundness`)
+before they are named to workers.
 """
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 import time
@@ -20,18 +23,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidings.index.files import JSON
+from tidings.index.pages import checked, read_page
 from tidings.index.store import described, replace_json
 from tidings.index.subscribers import keyed
 from tidings.model import DataError, HistoryError
 from tidings.partitioning import Mapping
-from tidings.registry import Registry, fold
+from tidings.registry import Follower, Registry, fold
 from tidings.registry.folder import exclusive
 from tidings.spark.mappings import WHOLE, Mappings, hash_name
 from tidings.spark.shares import HOMES, ROUTER, Part, Shares
+from tidings.spark.soundness import Soundness
 from tidings.terms import ENGLISH, Analyser
 
 Layout = Literal["replicated", "partitioned"]
-FORMAT = 2
+FORMAT = 3
 MATCHERS = 16
 REPLICATED_BYTES = 2 << 30
 """Up to this size an index is replicated, unless somebody says otherwise: all workers of a machine share its pages."""
@@ -48,7 +53,7 @@ class Release:
 
     ``folder`` is a path that all machines share; if it is ``shipped``, Spark carried its files to each of them instead.
     ``attributes`` are those that somebody asks about: no other column has to be read. ``mapping`` is the name of that
-    by which it is partitioned.
+    by which it is partitioned. ``mark`` is that of the version, empty if it is of no registry.
     """
 
     folder: str
@@ -60,6 +65,7 @@ class Release:
     analyser: Analyser = ENGLISH
     shipped: bool = False
     mapping: str = WHOLE
+    mark: str = ""
 
     @property
     def matchers(self) -> int:
@@ -111,10 +117,10 @@ def newest_release(folder: Path) -> tuple[str, list[Path]]:
         return "", []
     version, mapping = listed[-1]
     try:
-        routers = json.loads(_path(folder, version, mapping).read_text())["routers"]
+        routers = read_page(_path(folder, version, mapping))["routers"]
+        return mapping, [folder / name for name in routers]
     except (ValueError, KeyError, TypeError):
         return "", []
-    return mapping, [folder / name for name in routers]
 
 
 class Releases:
@@ -147,6 +153,9 @@ class Releases:
         self._mappings = mappings or Mappings(self.folder / "mappings")
         self._mapping: tuple[str, Mapping | None] = WHOLE, None
         self._newest: tuple[Release, Shares] | None = None
+        self._soundness = Soundness(self.folder)
+        self._followed: Follower | None = None
+        self._earlier: Follower | None = None
 
     def release(self, registry: Registry, version: int, mapping: str = "") -> Release:
         """The release of a version of the registry: found, brought forward from an earlier one, or compiled.
@@ -158,16 +167,26 @@ class Releases:
         if registry.analyser != self._analyser:
             raise DataError("the registry has another analyser than its releases; give both the same one")
         with exclusive(self.folder):
+            mark = self._mark(registry, version)
             mapping = mapping or self._planned(version)
             if not mapping:
-                return self._compiled(version, keyed(_snapshot(registry, version)))
+                return self._compiled(version, mark, keyed(_snapshot(registry, version)))
             mapping = self._usable(mapping)
-            found = self._read(version, mapping)
+            found = self._read(version, mapping, mark)
             if found is not None:
                 return found
             before = self._before(version, mapping)
-            forward = None if before is None else self._forward(registry, version, *before)
-            return forward or self._compiled(version, keyed(_snapshot(registry, version)), mapping)
+            forward = None if before is None else self._forward(registry, version, mark, *before)
+            return forward or self._compiled(version, mark, keyed(_snapshot(registry, version)), mapping)
+
+    def kept(self, version: int, mapping: str, mark: str) -> Release | None:
+        """The release of a version with that mark, if it is here, whatever has become of the registry."""
+        with exclusive(self.folder):
+            return self._read(version, mapping, mark) if mark else None
+
+    def is_sound(self, release: Release) -> bool:
+        """Whether all files of a release are undamaged. Reads all of them: for when a batch has failed."""
+        return self._soundness.are_sound(release.files, anew=True)
 
     def compiled(self, subscriptions: pa.Table, mapping: Mapping | None = None) -> Release:
         """The release of a table of subscriptions that were checked, which belongs to no registry.
@@ -177,7 +196,7 @@ class Releases:
         with exclusive(self.folder):
             if mapping is not None:
                 self._mapping = "given", mapping
-            return self._compiled(0, keyed(subscriptions), "" if mapping is None else "given")
+            return self._compiled(0, "", keyed(subscriptions), "" if mapping is None else "given")
 
     def forget_before(self, version: int, mapping: str = "") -> None:
         """Remove the releases of earlier versions, and all files that no other release names.
@@ -187,7 +206,7 @@ class Releases:
         with exclusive(self.folder):
             releases = _listed(self.folder)
             old = [(n, name) for n, name in releases if n < version or (n == version and name != (mapping or name))]
-            kept = [self._read(*which) for which in releases if which not in old]
+            kept = [self._page(*which) for which in releases if which not in old]
             if self._newest is not None:
                 kept.append(self._newest[0])
             for which in old:
@@ -197,6 +216,39 @@ class Releases:
                 for file in self.folder.glob(f"{kind}*"):
                     if file.name not in named:
                         file.unlink(missing_ok=True)
+                        self._soundness.forget(file.name)
+
+    def _mark(self, registry: Registry, version: int) -> str:
+        """The mark of a version. Pages that this registry cannot have made are removed when it is met, or changes."""
+        known = self._followed
+        if known is not None and known.registry == registry and known.is_current():
+            return known.mark if known.version == version else self._follow(registry, version)
+        if known is not None:
+            _log.warning("the registry was restored from a backup, made anew or replaced; the index is compiled again")
+            self._newest = None
+        newest, identity = registry.version, registry.id
+        for number, mapping in _listed(self.folder):
+            page = self._page(number, mapping)
+            if page is None or number > newest or page.mark.partition("/")[0] != identity:
+                _log.warning("%s is no release of this registry; it is removed", _path(self.folder, number, mapping))
+                _path(self.folder, number, mapping).unlink(missing_ok=True)
+        return self._follow(registry, version)
+
+    def _follow(self, registry: Registry, version: int) -> str:
+        self._earlier, self._followed = self._followed, Follower(registry)
+        self._followed.reach(version, registry.mark(version))
+        return self._followed.mark
+
+    def _is_of(self, registry: Registry, release: Release) -> bool:
+        """Whether the registry has the history that a release was made of."""
+        known = self._earlier
+        if known is not None and (known.registry, known.version, known.mark) == (
+            registry,
+            release.version,
+            release.mark,
+        ):
+            return known.is_current()
+        return registry.has(release.version, release.mark)
 
     def _planned(self, version: int) -> str:
         """The mapping that a new release has; empty where the size of the index has to decide."""
@@ -219,13 +271,13 @@ class Releases:
                 self._mapping = name, self._mappings.mapping(name)
         return name
 
-    def _compiled(self, version: int, subscriptions: pa.Table, mapping: str = "") -> Release:
+    def _compiled(self, version: int, mark: str, subscriptions: pa.Table, mapping: str = "") -> Release:
         if not mapping:
             layout = self._plan.chosen(subscriptions)
             mapping = self._usable(WHOLE if layout == "replicated" else self._mappings.newest(self._plan.matchers))
         began, shares = time.perf_counter(), self._shares()
         shares.fill(subscriptions)
-        release = self._written(version, mapping, shares)
+        release = self._written(version, mark, mapping, shares)
         took_s = time.perf_counter() - began
         _log.info("%d subscriptions were laid out by the mapping %s in %.1f s", len(subscriptions), mapping, took_s)
         return release
@@ -239,9 +291,9 @@ class Releases:
         earlier = [number for number, name in _listed(self.folder) if number < version and name == mapping]
         for number in reversed(earlier):
             if newest is not None and (newest[0].version, newest[0].mapping) == (number, mapping):
-                return newest if self._is_whole(newest[0]) else None
-            found = self._read(number, mapping)
-            if found is not None:
+                return newest if self._soundness.are_sound(newest[0].files) else None
+            found = self._page(number, mapping)
+            if found is not None and self._soundness.are_sound(found.files):
                 shares = self._shares()
                 try:
                     shares.open(found.parts, found.routers)
@@ -251,64 +303,88 @@ class Releases:
                 return found, shares
         return None
 
-    def _forward(self, registry: Registry, version: int, before: Release, shares: Shares) -> Release | None:
-        """The release that a release becomes; None if the mapping is not the one that it was made with, or if the
+    def _forward(self, registry: Registry, version: int, mark: str, before: Release, shares: Shares) -> Release | None:
+        """The release that a release becomes; None if it is not one of this registry, mapping and history, or if the
         registry has forgotten what came after it."""
         try:
             changes = registry.changes(before.version, version)
         except HistoryError:
             return None
-        if changes.num_rows:
-            try:
+        if not self._is_of(registry, before):  # asked after they were read
+            _log.warning("version %d of the registry is another one now; the index is compiled again", before.version)
+            return None
+        try:
+            if changes.num_rows:
                 shares.change(keyed(fold(changes)), pc.unique(changes["id"]).to_pylist())
-            except DataError as error:
-                _log.warning("%s; the index is compiled again from the registry", error)
-                return None
-        return self._written(version, before.mapping, shares)
+            return self._written(version, mark, before.mapping, shares, before.files)
+        except DataError as error:
+            _log.warning("%s; the index is compiled again from the registry", error)
+            return None
 
-    def _written(self, version: int, mapping: str, shares: Shares) -> Release:
+    def _written(
+        self, version: int, mark: str, mapping: str, shares: Shares, known: frozenset[str] = frozenset()
+    ) -> Release:
+        """Write what is new; the files that are ``known`` were checked before."""
         parts, routers = shares.save()
-        release = self._release(version, mapping, parts, routers, shares.attributes())
+        release = self._release(version, mark, mapping, parts, routers, shares.attributes())
         content: dict[str, JSON] = {
             "format": FORMAT,
             "language": described(self._analyser),
+            "mark": mark,
             "layout": release.layout,
             "parts": [asdict(part) for part in parts],
             "routers": routers,
             "attributes": release.attributes,
         }
-        replace_json(_path(self.folder, version, mapping), content)
+        self._soundness.trust(release.files - known)
+        replace_json(_path(self.folder, version, mapping), checked(content))
         self._newest = release, shares
         return release
 
     def _release(
-        self, version: int, mapping: str, parts: tuple[Part, ...], routers: tuple[str, ...], attributes: tuple[str, ...]
+        self,
+        version: int,
+        mark: str,
+        mapping: str,
+        parts: tuple[Part, ...],
+        routers: tuple[str, ...],
+        attributes: tuple[str, ...],
     ) -> Release:
         layout: Layout = "replicated" if mapping == WHOLE else "partitioned"
         folder = str(self.folder)
-        return Release(folder, version, layout, parts, routers, attributes, self._analyser, mapping=mapping)
+        return Release(folder, version, layout, parts, routers, attributes, self._analyser, mapping=mapping, mark=mark)
 
-    def _read(self, version: int, mapping: str) -> Release | None:
-        """The release of a version and mapping; None if there is none, or if files of it are gone."""
+    def _read(self, version: int, mapping: str, mark: str) -> Release | None:
+        """The release of a version with that mark; None if there is none, or if files of it are gone or damaged."""
+        found = self._page(version, mapping)
+        if found is None:
+            return None
+        if found.mark != mark:
+            path = _path(self.folder, version, mapping)
+            _log.warning("%s is of another registry, or of another history of it; it is compiled again", path)
+            return None
+        return found if self._soundness.are_sound(found.files) else None
+
+    def _page(self, version: int, mapping: str) -> Release | None:
+        """What the page of a version and mapping says; None if there is none."""
         path = _path(self.folder, version, mapping)
         try:
-            found = json.loads(path.read_text())
+            found = read_page(path)
             if found["format"] < FORMAT:
                 raise ValueError(f"format {found['format']}, this tidings reads {FORMAT}")
             if found["format"] != FORMAT or found["language"] != described(self._analyser):
                 raise DataError(f"{str(path)!r} is of another format or for another analyser; name another folder")
             parts = tuple(Part(tuple(part["segments"]), part["homes"]) for part in found["parts"])
-            release = self._release(version, mapping, parts, tuple(found["routers"]), tuple(found["attributes"]))
-            is_whole = self._is_whole(release)
+            routers, attributes = tuple(found["routers"]), tuple(found["attributes"])
+            release = self._release(version, str(found["mark"]), mapping, parts, routers, attributes)
+            if not parts or not all(isinstance(name, str) for name in (*release.files, *attributes)):
+                raise ValueError("it names no files")
+            return release
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError) as error:
             _log.warning("%s is no release (%r); it is compiled again from the registry", path, error)
             return None
-        return release if is_whole else None
-
-    def _is_whole(self, release: Release) -> bool:
-        return all((self.folder / name).exists() for name in release.files)
 
 
 def _snapshot(registry: Registry, version: int) -> pa.Table:

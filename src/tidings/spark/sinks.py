@@ -31,10 +31,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # as everybody calls it
 
 from tidings.model import DataError
+from tidings.spark.workers import MATCH
 
 KEY = ("publication_id", "subscription_id", "query_version")
 """What makes two matches the same one."""
 
+NEW_TARGET = "name a new or an empty folder for the matches"
 _INSTANT = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"  # Spark's own has milliseconds
 _ASIDE = "_aside"  # what begins with an underscore is seen by no reader of Parquet
 
@@ -81,6 +83,20 @@ class RowSink(Protocol):
 Sink: TypeAlias = FileSink | RowSink
 
 
+@runtime_checkable
+class Target(Protocol):
+    """What a sink has besides, if there is a place that may hold something else."""
+
+    def check(self) -> None:
+        """Refuse a place that matches cannot go to, before there are any."""
+
+
+def check_target(sink: Sink) -> None:
+    """Let a sink refuse its target, if it has one."""
+    if isinstance(sink, Target):
+        sink.check()
+
+
 @dataclass(frozen=True, slots=True)
 class ParquetSink:
     """Files of Parquet in ``path/pipeline=…/batch=…``, for any reader of partitioned Parquet.
@@ -93,6 +109,19 @@ class ParquetSink:
 
     def __post_init__(self) -> None:
         check_path("the folder of a sink", self.path)
+
+    def check(self) -> None:
+        """Refuse a folder that holds something else than batches of matches."""
+        path = Path(self.path)
+        if path.exists() and not path.is_dir():
+            raise DataError(f"{str(path)!r} is a file, and matches go to a folder; name a new or an empty one")
+        names = sorted(entry.name for entry in path.iterdir()) if path.exists() else []
+        for name in names:
+            if name == "_delta_log" or not name.startswith(("pipeline=", "_", ".")):
+                raise DataError(f"{str(path)!r} holds {name!r}, which is no batch of matches; {NEW_TARGET}")
+        file = next(path.glob("pipeline=*/batch=*/*.parquet"), None)
+        if file is not None:
+            check_columns(path, _schema(file))
 
     def has(self, batch: Batch) -> bool:
         return self._home(batch).exists()
@@ -211,6 +240,22 @@ def check_path(what: str, path: object) -> None:
     """Refuse what names no folder."""
     if not isinstance(path, str | Path) or not str(path):
         raise DataError(f"{what} is named by a text or a Path, got {path!r}")
+
+
+def check_columns(path: Path, found: pa.Schema, expected: pa.Schema = MATCH) -> None:
+    """Refuse a place whose columns are not those of matches, in whatever order."""
+    has, wanted = ([f"{field.name} {field.type}" for field in schema] for schema in (found, expected))
+    if sorted(has) != sorted(wanted):
+        raise DataError(
+            f"{str(path)!r} has the columns {', '.join(has)}, and matches have {', '.join(wanted)}; {NEW_TARGET}"
+        )
+
+
+def _schema(file: Path) -> pa.Schema:
+    try:
+        return pq.read_schema(file)
+    except (OSError, pa.ArrowException) as error:
+        raise DataError(f"{str(file)!r} is no file of Parquet ({error}); remove it, or name another folder") from None
 
 
 def spark_path(path: Path) -> str:

@@ -112,6 +112,7 @@ class MatchAll:
             work.rejected += len(rejected)
             yield from _noted([note(row) for row in rejected])
             yield from _matches(good, share, self.now, work)
+        share.check()
         yield from _noted([work.note(), *([note(undone.shed(work.matcher))] if self.cut else [])])
         _settle()
 
@@ -132,7 +133,8 @@ class Route:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         work, sifter, sampler, undone = _Work("route"), Sifter(), Sampler(self.kept), Undone()
-        router = _opened.router(self.release) if self.release.routers else None
+        opened = _opened.router(self.release) if self.release.routers else None
+        router = None if opened is None else opened.router
         for batch in batches:
             good, rejected = sifter.sift(pa.Table.from_batches([batch]))
             packed = [] if router is None else _packed(good, router, self.cut, undone)
@@ -146,6 +148,8 @@ class Route:
             yield _sent(0, told=note(seen))
         if self.cut is not None:
             yield _sent(0, told=note(undone.shed()))
+        if opened is not None:
+            opened.check()
         yield _sent(0, told=work.note())
         _settle()
 
@@ -158,7 +162,7 @@ class MatchShare:
     now: int | None = None
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        work = _Work("match")
+        work, shares = _Work("match"), dict[int, OpenShare]()
         for batch in batches:
             for matcher, posts, told in zip(*batch.columns, strict=True):
                 if not posts.is_valid:
@@ -166,9 +170,11 @@ class MatchShare:
                     continue
                 with work.timed():
                     table = pa.ipc.open_stream(posts.as_buffer()).read_all()
-                    share = _opened.share(self.release, matcher.as_py())
+                    share = shares[matcher.as_py()] = _opened.share(self.release, matcher.as_py())
                 work.posts += table.num_rows
                 yield from _matches(table, share, self.now, work, matcher.as_py())
+        for share in shares.values():
+            share.check()
         yield from _noted([work.note()])
         _settle()
 

@@ -1,0 +1,44 @@
+"""Is a page of JSON still what was written? It carries a checksum of the rest of it."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tidings.index.files import JSON
+
+_CRC = "crc"
+
+
+def checked(page: Mapping[str, JSON]) -> dict[str, JSON]:
+    """A page with its checksum.
+
+    >>> checked({"version": 3})
+    {'version': 3, 'crc': 805902412}
+    """
+    return {**page, _CRC: _crc(page)}
+
+
+def read_page(path: Path) -> dict[str, Any]:
+    """What a page holds, without its checksum; a ValueError if it is no JSON object, or not what was written.
+
+    One without a checksum, from before there were any, is taken as it is.
+    """
+    try:
+        found = json.loads(path.read_text())
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    if not isinstance(found, dict):
+        raise ValueError(f"it is no JSON object but a {type(found).__name__}")
+    crc = found.pop(_CRC, None)
+    if crc is not None and crc != _crc(found):
+        raise ValueError("its checksum is not that of its content")
+    return found
+
+
+def _crc(page: Mapping[str, JSON]) -> int:
+    read = json.loads(json.dumps(page))  # as it will be read: tuples are lists
+    return zlib.crc32(json.dumps(read, sort_keys=True).encode())
