@@ -119,7 +119,7 @@ class Teacher:
                 page, mapping = self.home.mappings.page(name), self.home.mappings.mapping(name) if files else None
                 if mapping is None:
                     break
-                return Router.open(*files), mapping, mapping.matchers if page is None else page.planned
+                return Router.open(*files).tidied()[0], mapping, mapping.matchers if page is None else page.planned
             except (OSError, DataError):  # a running pipeline may have removed a file just now
                 if not left:
                     raise
