@@ -34,6 +34,9 @@ from tidings.spark.sinks import Batch, FileSink, ParquetSink, Sink
 KEPT_BATCHES = 100
 """The journal remembers as many batches as Spark's own checkpoint does."""
 
+_COMPILES_S = 0.5
+"""To bring a release forward takes less, to compile one takes more, unless it is small and so does no harm."""
+
 
 @dataclass(slots=True)
 class Handler:
@@ -55,12 +58,14 @@ class Handler:
     governor: Governor | None = None
     _releases: Releases | None = field(default=None, init=False)
     _learner: Learner | None = field(default=None, init=False)
+    _tasks: int = field(default=0, init=False)
 
     def __call__(self, publications: DataFrame, number: int) -> None:
         began, is_first = time.perf_counter(), self._releases is None
         releases = self._opened()
         pin = self.home.journal.pinned(number, lambda: self._proposed(number))
         release = releases.release(self.registry, pin.version, pin.mapping)
+        excused_s = _excused(began)
         if self.spread:
             publications = publications.repartition(publications[f"`{self.columns.id.replace('`', '``')}`"])
         batch = Batch(self.pipeline, number)
@@ -70,7 +75,8 @@ class Handler:
         report = reported(pin, notes, (time.perf_counter() - began) * 1e3)
         self.home.journal.close(report)
         if self.governor is not None:
-            self.governor.learn(report, notes, is_usual=not is_first)
+            self.governor.learn(report, notes, is_usual=not is_first, excused_s=excused_s)
+        self._tasks = sum(tally.stage == "route" for tally in notes.tallies)
         releases.forget_before(release.version, release.mapping)  # Spark runs no earlier batch again
         self.home.mappings.forget_before(release.mapping)
         self.home.journal.forget_before(number - KEPT_BATCHES)
@@ -83,8 +89,11 @@ class Handler:
         return self._releases
 
     def _kept(self, publications: DataFrame) -> int:
-        """How many posts of a task are kept to learn from, if there is about one for each partition of a shuffle."""
-        tasks = int(publications.sparkSession.conf.get("spark.sql.shuffle.partitions", "200"))
+        """How many posts of a task are kept to learn from, where there are as many tasks as in the batch before.
+
+        Before the first batch it is not known how many partitions a source has: then as many as a shuffle.
+        """
+        tasks = self._tasks or int(publications.sparkSession.conf.get("spark.sql.shuffle.partitions", "200"))
         return -(-PER_BATCH // tasks) if self.learn.keep_posts else 0
 
     def _look(self, release: Release, number: int) -> None:
@@ -95,8 +104,9 @@ class Handler:
             self._learner.look(number)
 
     def _proposed(self, number: int) -> Pin:
+        began = time.perf_counter()
         release = self._opened().release(self.registry, self.registry.version)
-        cut = None if self.governor is None else self.governor.cut(number, release.layout)
+        cut = None if self.governor is None else self.governor.cut(number, release, _excused(began))
         return Pin(number, release.version, release.layout, release.matchers, utc_now(), release.mapping, cut)
 
     def _write(self, find: Callable[..., DataFrame], batch: Batch) -> Notes:
@@ -123,6 +133,12 @@ class Handler:
             columns = zip(*((row.id, row.reason, row.source) for row in notes.rejected), strict=True)
             ParquetSink(self.home.rejected).put(pa.table(list(columns), ["id", "reason", "source"]), batch)
         Seen(self.home.seen, self.learn.keep_posts).put(list(notes.seen), batch.number)
+
+
+def _excused(began: float) -> float:
+    """The time since then, in seconds, if it is so long that an index was compiled; else 0."""
+    seconds = time.perf_counter() - began
+    return seconds if seconds > _COMPILES_S else 0.0
 
 
 def _file(find: Callable[..., DataFrame], sink: FileSink, batch: Batch) -> Notes:
