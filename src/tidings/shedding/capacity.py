@@ -21,7 +21,7 @@ _KEPT = 0.7
 _FORGOTTEN = 0.01
 _ALL = Floor(-1, 1.0)
 
-FEWEST_POSTS = 1_000
+FEWEST_POSTS = 100
 """A batch may have so many, however slow they are."""
 
 LEAST = 0.01

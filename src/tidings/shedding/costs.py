@@ -31,6 +31,7 @@ _NEWER = 0.9
 _RIDGE = 0.03
 """How much the usual costs count: as much as that part of one batch."""
 
+_TINY_S = 1e-9
 _LEAST = 0.05
 """A cost is at least that part of the usual one."""
 
@@ -100,7 +101,7 @@ def _row(work: Work) -> list[float]:
 
 def _fitted(rows: FloatArray, seconds: FloatArray, weights: FloatArray) -> FloatArray:
     """The costs, float64[5]; all errors are relative, so that small batches count as much as large ones."""
-    usual = _USUAL * float(np.median(seconds / (rows @ _USUAL)))
+    usual = _scaled(rows, seconds)
     shares = rows * usual / seconds[:, None]
     factors, trust = np.ones(len(usual)), np.ones(len(seconds))
     for _ in range(_ROUNDS):
@@ -108,6 +109,15 @@ def _fitted(rows: FloatArray, seconds: FloatArray, weights: FloatArray) -> Float
         errors = np.abs(shares @ factors - 1.0)
         trust = np.minimum(1.0, _FAR / np.maximum(errors, _FAR))
     return usual * factors
+
+
+def _scaled(rows: FloatArray, seconds: FloatArray) -> FloatArray:
+    """The usual costs at the speed of this machine, which the larger batches tell; the fixed time does not follow it."""
+    fixed_s = min(float(_USUAL[0]), float(seconds.min()) / 2)
+    units_s = rows[:, 1:] @ _USUAL[1:]
+    is_large = units_s >= np.median(units_s)
+    speed = float(np.median((seconds - fixed_s)[is_large] / np.maximum(units_s[is_large], _TINY_S)))
+    return np.concatenate([[fixed_s], _USUAL[1:] * max(speed, _TINY_S)])
 
 
 def _ridge(shares: FloatArray, weights: FloatArray) -> FloatArray:

@@ -60,7 +60,7 @@ class Learner:
         since = self._began if page is None else datetime.fromisoformat(page.at)
         since = max(since, home.mappings.tried or since)
         if rule.every_s and (utc_now() - since).total_seconds() >= rule.every_s:
-            return f"the last was tried at {since:%Y-%m-%d %H:%M:%S}"
+            return f"the last one is of {since:%Y-%m-%d %H:%M:%S}"
         if rule.imbalance and self._is_uneven(batch, pin.mapping):
             return f"in {rule.batches} batches the imbalance was above {rule.imbalance:g}"
         return ""

@@ -287,10 +287,13 @@ class Governor:
 def agreed(recent: Sequence[float], ideal: float) -> float:
     """How full the queue is, where all of the last looks say so; else it is taken as stable, and no level changes.
 
-    >>> agreed([1.2, 1.5, 1.1], 0.45), agreed([0.2, 1.5, 1.1], 0.45), agreed([0.2, 0.1, 0.3], 0.45)
-    (1.1, 0.725, 0.3)
+    A queue that is too full and shrinks is stable too: nothing has to be done about it.
+
+    >>> agreed([1.2, 1.5, 1.3], 0.45), agreed([0.2, 1.5, 1.1], 0.45), agreed([3.2, 2.1, 1.1], 0.45)
+    (1.3, 0.725, 0.725)
     """
-    is_clear = len(recent) >= _AGREEING and (min(recent) >= 1 or max(recent) < ideal)
+    is_overload = min(recent) >= 1 and recent[-1] >= recent[0]
+    is_clear = len(recent) >= _AGREEING and (is_overload or max(recent) < ideal)
     return recent[-1] if is_clear else (1 + ideal) / 2
 
 
