@@ -58,7 +58,7 @@ class Settings:
     before_s: float = 30.0
     after_s: float = 45.0
     delay_s: float = 10.0
-    batch_posts: int = 60_000
+    batch_posts: int = 80_000
     trial_rate: float = 16_000.0
     trial_s: float = 60.0
     sample_s: float = 1.0
