@@ -98,7 +98,7 @@ def test_what_is_chosen_fits_and_is_no_worse_than_chance(
     seconds: float, posts: int, by_grade: bool, spared: float
 ) -> None:
     capacity = Capacity(COSTS, PROFILE, spared)
-    chosen = capacity.chosen(posts, seconds, by_grade)
+    chosen, seconds = capacity.chosen(posts, seconds, by_grade), max(seconds, 1.5 * COSTS.fixed)
     if chosen is None:
         assert capacity.seconds(posts) <= seconds
         return
@@ -114,6 +114,11 @@ def test_posts_are_dropped_unread_where_looking_at_them_is_most_of_the_work() ->
     matching = Capacity(Costs(0.1, 1e-6, 1e-6, 1e-4, 0.0), PROFILE).chosen(10_000, 5.0)
     assert looking is not None and looking.looked_at < 0.6
     assert matching is not None and matching.looked_at == 1.0 and matching.floor is not None
+
+
+def test_nothing_is_shed_of_a_small_batch_that_takes_its_fixed_time_whatever_is_shed() -> None:
+    assert QUIET.chosen(1_000, seconds=0.1) is None
+    assert QUIET.chosen(20_000, seconds=0.1) is not None
 
 
 def test_nothing_is_shed_before_three_batches_were_measured() -> None:

@@ -24,6 +24,7 @@ _ALL = Floor(-1, 1.0)
 FEWEST_POSTS = 100
 """A batch may have so many, however slow they are."""
 
+_FIXED = 1.5
 LEAST = 0.01
 """So many of the posts are looked at, whatever it costs."""
 
@@ -152,7 +153,9 @@ class Capacity:
         """What is kept of so many posts that may take that time; None if all of it fits.
 
         With ``by_grade`` copies of low grades are left out, if that keeps more matches than dropping posts unread does.
+        A batch may take one and a half times its fixed time in any case: to shed all would not make it much shorter.
         """
+        seconds = max(seconds, _FIXED * self.costs.fixed)
         if self.seconds(posts) <= seconds:
             return None
         grades = sorted(self.profile.grades) if by_grade else []

@@ -112,7 +112,7 @@ def _fitted(rows: FloatArray, seconds: FloatArray, weights: FloatArray) -> Float
 
 
 def _scaled(rows: FloatArray, seconds: FloatArray) -> FloatArray:
-    """The usual costs at the speed of this machine, which the larger batches tell; the fixed time does not follow it."""
+    """The usual costs at the speed of this machine, which the larger batches tell; but for the fixed time."""
     fixed_s = min(float(_USUAL[0]), float(seconds.min()) / 2)
     units_s = rows[:, 1:] @ _USUAL[1:]
     is_large = units_s >= np.median(units_s)

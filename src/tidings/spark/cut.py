@@ -24,8 +24,7 @@ import pyarrow as pa
 from tidings.index import GuardIndex
 from tidings.partitioning import MatcherSets, Router
 from tidings.partitioning.mapping import HashArray, hash_names
-from tidings.shedding import Floor, Levels, Routed, Threshold, graded, shedder
-from tidings.shedding.capacity import Kept
+from tidings.shedding import Floor, Kept, Levels, Routed, Threshold, graded, shedder
 from tidings.shedding.coins import FloatArray, coins
 from tidings.shedding.threshold import GradeArray
 from tidings.spark.notes import Shed

@@ -24,10 +24,18 @@ from typing import Any, Literal, Protocol
 
 from tidings.index.store import replace_json
 from tidings.model import DataError
-from tidings.shedding import POLICIES, Controller, Levels
-from tidings.shedding.capacity import Graded, Memory, Profile, allowed_s
+from tidings.shedding import (
+    POLICIES,
+    Controller,
+    Graded,
+    Levels,
+    Memory,
+    Profile,
+    Timed,
+    Work,
+    allowed_s,
+)
 from tidings.shedding.controller import Last
-from tidings.shedding.costs import Timed, Work
 from tidings.shedding.pace import FIRST, Pace
 from tidings.spark.backlog import Backlog, planned_end
 from tidings.spark.cut import Cut
