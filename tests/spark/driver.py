@@ -155,7 +155,7 @@ class Driver:
         else:
             posts = posts_from_files(self.session, self.folder / "the posts", files_per_batch=1)
             other = DeltaSink(self.disk / "in delta")
-        overload: Any = Overload("random", spared=0.1) if SHEDS else "block"
+        overload: Any = Overload("random", spared=0.1, control="levels") if SHEDS else "block"
         return [
             Pipeline(posts, registry, sink, self.disk / "first", overload=overload),
             Pipeline(posts, registry, other, self.disk / "second", plan=Plan("partitioned", 3), overload=overload),

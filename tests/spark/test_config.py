@@ -110,7 +110,7 @@ def test_each_sink_can_be_named(tmp_path: Path) -> None:
         (
             'path = "matches"',
             'path = "matches"\n[overload]\nlevel = 3',
-            r"\[overload\] has 'level', which is none of delay_s",
+            r"\[overload\] has 'level', which is none of control, delay_s",
         ),
         ('path = "matches"', 'path = "matches"\n[overload]\npolicy = "best"', "no shedding policy 'best'"),
     ],

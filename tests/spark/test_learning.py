@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -12,6 +14,7 @@ from tidings.model import DataError
 from tidings.model.values import utc_now
 from tidings.partitioning import Router
 from tidings.partitioning.learning import Quality
+from tidings.partitioning.mapping import hash_names
 from tidings.registry import Registry
 from tidings.spark.home import Home
 from tidings.spark.journal import Load, Pin, Report
@@ -169,3 +172,31 @@ def test_what_is_no_better_is_not_put_and_what_fails_is_told(home: Home, caplog:
     learner.look(0)
     learner.wait()
     assert "no mapping was learned" in caplog.text
+
+
+def test_where_terms_are_split_a_mapping_is_learned_for_the_terms_that_route(home: Home, registry: Registry) -> None:
+    mapping, page = Teacher(home, Learn("salb", split=True), registry).learn()
+    home.mappings.put(mapping, page)
+    release = release_of(home, registry)
+    router = Router.open(*(home.releases / name for name in release.routers)).tidied()[0]
+    routing = hash_names(router.terms.term_names())
+    assert np.isin(mapping.hashes, routing).mean() > 0.9
+
+
+def test_a_rule_that_has_learned_nothing_better_waits_as_long_as_after_any_other(
+    home: Home, registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    teacher = Teacher(home, Learn(every_s=3600), registry)
+    learner = Learner(teacher)
+    learner._began = utc_now() - timedelta(hours=2)
+    home.journal.pinned(0, lambda: Pin(0, 1, "partitioned", 8, utc_now(), "hash-8"))
+    assert learner.reason(0)
+    mapping, page = teacher.learn()
+    monkeypatch.setattr(Teacher, "learn", lambda self: (mapping, replace(page, after=page.before)))
+    learner._learn()
+    assert home.mappings.newest(8) == "hash-8" and not learner.reason(0)
+    again = Learner(teacher)  # another process
+    again._began = utc_now() - timedelta(hours=2)
+    assert not again.reason(0)
+    home.mappings.note_try((utc_now() - timedelta(hours=1, minutes=1)).isoformat())
+    assert learner.reason(0)

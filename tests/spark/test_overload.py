@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import random
 import time
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from pathlib import Path
+from threading import Event
+from typing import Literal
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,47 +21,77 @@ from pyspark.sql import functions as F  # noqa: N812  # as everybody calls it
 
 from tests.spark import oracle
 from tests.spark.faults import NEVER, stay_at
+from tests.spark.test_mappings import page
 from tidings.index.store import replace_json
 from tidings.model import DataError
+from tidings.partitioning import LearnedMapping, Owners
 from tidings.registry import Registry
-from tidings.spark.backlog import Backlog
+from tidings.spark.backlog import Backlog, planned_end
 from tidings.spark.generator import register
 from tidings.spark.home import Home
 from tidings.spark.journal import Pin, Report
-from tidings.spark.notes import Notes, Shed
+from tidings.spark.mappings import Mappings
+from tidings.spark.notes import Notes, Shed, Tally
 from tidings.spark.overload import Governor, Overload, State, admitted
 from tidings.spark.pipeline import Pipeline
-from tidings.spark.releases import Plan
+from tidings.spark.releases import Plan, Releases
+from tidings.spark.seen import Seen
 from tidings.spark.sinks import MemorySink, ParquetSink
 from tidings.spark.sources import posts_from_files
+
+
+@dataclass(frozen=True)
+class On:
+    """What posts are matched with."""
+
+    layout: str = "partitioned"
+    mapping: str = "hash-4"
+    version: int = 1
 
 
 class Play:
     """A governor, and a source that is read at 100 posts a second, with the clock in hand."""
 
-    def __init__(self, folder: Path, every_s: float = 0.0) -> None:
-        self.home, self.now_s, self.batch, self.posts = Home(folder), 1000.0, 0, 0
+    def __init__(self, folder: Path, every_s: float = 0.0, control: Literal["capacity", "levels"] = "levels") -> None:
+        self.home, self.now_s, self.last_s, self.batch, self.posts = Home(folder), 1000.0, 999.0, 0, 0
         self.seen: list[tuple[float, float]] = []
-        self.governor = Governor(self.home, Overload(delay_s=2.0), every_s, clock=lambda: self.now_s)
+        self.governor = Governor(self.home, Overload(delay_s=2.0, control=control), every_s, clock=lambda: self.now_s)
 
-    def batches(self, count: int, rate: float, seconds: float = 1.0) -> list[int]:
-        """The levels of some batches, while posts come at a rate."""
+    def batches(self, count: int, rate: float, seconds: float = 1.0, compiles_s: float = 0.0) -> list[int]:
+        """The levels of some batches, while posts come at a rate; by capacity a batch takes what waits."""
         levels = []
         for _ in range(count):
-            latest = (self.seen[-1][1] if self.seen else 0.0) + rate * seconds
+            latest = (self.seen[-1][1] if self.seen else 0.0) + rate * (self.now_s - self.last_s)
             self.seen.append((self.now_s, latest))
-            cut = self.governor.cut(self.batch, "partitioned")
+            self.last_s, self.now_s = self.now_s, self.now_s + compiles_s
+            posts = int(latest - self.posts)
+            plan_batch(self.home, self.batch, self.posts + posts)
+            cut = self.governor.cut(self.batch, On(), compiles_s)
             levels.append(0 if cut is None else cut.level)
-            posts = int(min(latest - self.posts, 100 * (1 + levels[-1]) * seconds))
-            self.now_s += seconds
+            copies = posts
+            if self.governor.overload.control == "levels":
+                posts = copies = int(min(posts, 100 * (1 + levels[-1]) * seconds))
+                took_s = seconds
+            else:
+                copies = int(posts * (cut.looked_at if cut else 1.0))
+                took_s = 0.2 + 0.002 * posts + 0.007 * copies
+            self.now_s += took_s
             self.posts += posts
-            report = Report(self.batch, 1, posts, 0, 0, 1e3 * seconds, level=levels[-1])
+            report = Report(self.batch, 1, posts, 0, copies, 1e3 * (took_s + compiles_s), level=levels[-1])
             self.home.journal.pinned(self.batch, lambda: Pin(self.batch, 1, "partitioned", 4, oracle.sample()[1][0]))
             self.home.journal.close(report)
-            self.governor.learn(report, Notes((), ()), is_usual=True)
-            replace_json(self.home.backlog, asdict(Backlog(self.batch, self.posts, tuple(self.seen))))
+            tallies = Tally("route", 0, posts, 0, 0, 0, 0.0), Tally("match", 0, copies, 0, 0, copies, 1.0)
+            shed = (Shed(0, 0, (), 0, looked_at=copies),) if cut else ()
+            self.governor.learn(report, Notes(tallies, (), shed=shed), is_usual=True, excused_s=compiles_s)
+            replace_json(self.home.backlog, asdict(Backlog(self.batch, self.posts, tuple(self.seen[-50:]))))
             self.batch += 1
         return levels
+
+
+def plan_batch(home: Home, batch: int, end: int) -> None:
+    """What Spark writes down before a batch."""
+    (home.checkpoint / "offsets").mkdir(parents=True, exist_ok=True)
+    (home.checkpoint / "offsets" / str(batch)).write_text(f'v1\n{{}}\n{{"posts":{{"0":{end}}}}}')
 
 
 def test_the_level_goes_up_when_posts_wait_and_down_again(tmp_path: Path) -> None:
@@ -78,12 +112,12 @@ def test_what_was_decided_outlives_the_process_and_nothing_to_do_ends_it(tmp_pat
     level = State.read(play.home.overload).level
     other = Governor(play.home, play.governor.overload, clock=lambda: play.now_s)
     assert level > 1
-    cut = other.cut(play.batch, "partitioned")
+    cut = other.cut(play.batch, On())
     assert cut is not None and abs(cut.level - level) <= 1
     play.now_s += 600
     play.seen.append((play.now_s, play.posts))
     replace_json(play.home.backlog, asdict(Backlog(play.batch - 1, play.posts, tuple(play.seen))))
-    assert other.cut(play.batch, "partitioned") is None
+    assert other.cut(play.batch, On()) is None
 
 
 def test_the_time_between_two_batches_is_no_delay(tmp_path: Path) -> None:
@@ -92,9 +126,9 @@ def test_the_time_between_two_batches_is_no_delay(tmp_path: Path) -> None:
 
 def test_a_source_that_says_nothing_is_judged_by_how_long_batches_take(tmp_path: Path) -> None:
     home, now = Home(tmp_path), [1000.0]
-    governor = Governor(home, Overload(delay_s=2.0), clock=lambda: now[0])
-    for seconds, level in ((1.0, 0), (5.0, 0), (5.0, 1)):
-        cut = governor.cut(0, "replicated")
+    governor = Governor(home, Overload(delay_s=2.0, control="levels"), clock=lambda: now[0])
+    for seconds, level in ((1.0, 0), (5.0, 0), (5.0, 0), (5.0, 0), (5.0, 1)):
+        cut = governor.cut(0, On("replicated"))
         assert (cut.level if cut else 0) == level
         now[0] += seconds
         governor.learn(Report(0, 1, 10, 0, 0, 1e3 * seconds), Notes((), ()), is_usual=True)
@@ -107,16 +141,16 @@ def test_what_is_admitted_follows_the_speed_but_not_that_of_a_first_batch(tmp_pa
     assert admitted(tmp_path) == 10_000
     for batch in range(1, 40):
         posts = admitted(tmp_path)
-        governor.learn(Report(batch, 1, posts, 0, 0, posts / 20.0), Notes((), ()), is_usual=True)
-        governor.learn(Report(batch, 1, 3, 0, 0, 900.0), Notes((), ()), is_usual=True)  # too few to tell
-    assert 15_000 < admitted(tmp_path) <= 30_000
+        governor.learn(Report(batch, 1, posts, 0, 0, 300 + posts / 20.0), Notes((), ()), is_usual=True)
+        governor.learn(Report(batch, 1, 3, 0, 0, 300.0), Notes((), ()), is_usual=True)
+    assert 30_000 < admitted(tmp_path) <= 38_000  # posts of half the delay
 
 
 def test_a_damaged_file_of_what_was_decided_is_begun_anew(tmp_path: Path) -> None:
     two = json.dumps(asdict(State(level=3)) | {"last": [1.0, 2.0]})
     for text in ("", "{", "[]", '{"level": 3}', '{"grades": {}, "last": 5}', two):
         Home(tmp_path).overload.write_text(text)
-        assert Governor(Home(tmp_path), Overload()).cut(0, "replicated") is None
+        assert Governor(Home(tmp_path), Overload()).cut(0, On("replicated")) is None
         Home(tmp_path).backlog.write_text(text)
         assert Backlog.read(Home(tmp_path).backlog) is None
 
@@ -124,14 +158,65 @@ def test_a_damaged_file_of_what_was_decided_is_begun_anew(tmp_path: Path) -> Non
 @pytest.mark.parametrize("layout", ["replicated", "partitioned"])
 def test_where_copies_compete_the_grades_of_the_last_batch_say_which_are_kept(layout: str, tmp_path: Path) -> None:
     stay_at(4, tmp_path)
-    governor = Governor(Home(tmp_path), Overload(), clock=lambda: NEVER)
-    first = governor.cut(0, layout)
+    governor = Governor(Home(tmp_path), Overload(control="levels"), clock=lambda: NEVER)
+    first = governor.cut(0, On(layout))
     assert first is not None and first.floor is None
     shed = Shed(5, 5, ((0, 5),), 0, ((2, 50), (9, 50)))
     governor.learn(Report(0, 1, 100, 0, 0, 100.0, level=4), Notes((), (), shed=(shed, shed)), is_usual=True)
-    second = governor.cut(1, layout)
+    second = governor.cut(1, On(layout))
     assert second is not None and second.chance == pytest.approx(2 * first.fraction - 1)
     assert second == replace(first, floor=2, chance=second.chance)
+
+
+def test_two_noisy_looks_at_the_queue_change_no_level(tmp_path: Path) -> None:
+    home, now = Home(tmp_path), [1000.0]
+    governor = Governor(home, Overload(delay_s=2.0, control="levels"), clock=lambda: now[0])
+    for seconds in (0.5, 6.0, 7.0, 0.5, 6.0, 7.0, 0.5):
+        assert governor.cut(0, On()) is None
+        now[0] += seconds
+        governor.learn(Report(0, 1, 10, 0, 0, 1e3 * seconds), Notes((), ()), is_usual=True)
+
+
+@pytest.mark.parametrize("other", [On("replicated"), On(mapping="learned-1"), On(version=0)], ids=str)
+def test_grades_are_forgotten_with_the_mapping_the_layout_and_the_registry(other: On, tmp_path: Path) -> None:
+    stay_at(4, tmp_path)
+    governor = Governor(Home(tmp_path), Overload(control="levels"), clock=lambda: NEVER)
+    governor.cut(0, On())
+    shed = Shed(5, 5, ((0, 5),), 0, ((2, 50), (9, 50)), looked_at=10)
+    governor.learn(Report(0, 1, 100, 0, 0, 100.0, level=4), Notes((), (), shed=(shed,)), is_usual=True)
+    same, newer = governor.cut(1, On()), governor.cut(2, On(version=2))
+    assert same is not None and newer is not None and same.floor == newer.floor == 2
+    governor.cut(3, replace(other, version=other.version))
+    cut, state = governor.cut(4, other), State.read(Home(tmp_path).overload)
+    assert cut is not None and cut.floor is None and not state.grades and not state.memory.profile.grades
+
+
+def test_posts_that_waited_for_a_compiled_index_are_no_overload(tmp_path: Path) -> None:
+    """The batch that compiles, and the next one, which has what came meanwhile; in both kinds of control."""
+    controls: tuple[Literal["capacity", "levels"], ...] = ("capacity", "levels")
+    for control in controls:
+        play = Play(tmp_path / control, control=control)
+        play.batches(12, rate=20)
+        memory = State.read(play.home.overload).memory.batches
+        assert play.batches(1, rate=20, compiles_s=20.0) == [0]
+        assert State.read(play.home.overload).memory.batches == memory  # its time is no measure
+        assert set(play.batches(8, rate=20)) == {0}
+
+
+def test_a_spike_is_shed_to_capacity_and_nothing_is_shed_after_it(tmp_path: Path) -> None:
+    play = Play(tmp_path, control="capacity")
+    assert set(play.batches(12, rate=50)) == {0}
+    spike = play.batches(40, rate=250)
+    lag_s = (play.seen[-1][1] - play.posts) / 250
+    assert max(spike) > 10 and lag_s < 2 * 2.0
+    assert set(play.batches(12, rate=40)[-6:]) == {0}
+
+
+def test_what_a_batch_has_is_read_from_the_checkpoint_of_spark(tmp_path: Path) -> None:
+    (tmp_path / "offsets").mkdir()
+    for number, text in enumerate(['v1\n{"batchWatermarkMs":0}\n{"posts":{"0":40,"1":7}}', "v1\n{}", ""]):
+        (tmp_path / "offsets" / str(number)).write_text(text)
+    assert [planned_end(tmp_path, batch) for batch in range(4)] == [47.0, None, None, None]
 
 
 @given(st.lists(st.tuples(st.floats(0.1, 5), st.integers(0, 100)), min_size=2, max_size=20), st.data())
@@ -157,6 +242,10 @@ def test_a_senseless_overload_is_refused(wrong: dict[str, object]) -> None:
 # ------------------------------------------------------------------------------------------------ on Spark
 
 
+def mapping_of(matchers: int) -> LearnedMapping:
+    return LearnedMapping.of(pa.array(["fire"]), Owners.single(np.zeros(1, dtype=np.int32)), matchers)
+
+
 @pytest.fixture
 def posts(tmp_path: Path, spark: SparkSession) -> DataFrame:
     for number in range(3):
@@ -173,7 +262,7 @@ def test_level_0_is_the_pipeline_that_never_sheds_and_any_other_only_loses(
     for level in (0, 8, 9):
         state, sink = tmp_path / f"level {level}", MemorySink()
         stay_at(level, state)
-        overload = Overload(spared=0.3)
+        overload = Overload(spared=0.3, control="levels")
         with Pipeline(posts, registry, sink, state, plan=plan, overload=overload).start() as running:
             running.process_all()
         rows = {batch: oracle.rows_of(table) for batch, table in sink.batches.items()}
@@ -210,7 +299,7 @@ def test_a_replay_sheds_what_its_pin_says_whatever_was_decided_since(
 
     state = tmp_path / "state"
     stay_at(7, state)
-    pipeline = Pipeline(posts, registry, take, state, plan=plan, overload="shed")
+    pipeline = Pipeline(posts, registry, take, state, plan=plan, overload=Overload(control="levels"))
     with pytest.raises(DataError, match="the receiver is away"), pipeline.start() as running:
         running.process_all()
     stay_at(0, state)
@@ -226,6 +315,45 @@ def test_a_replay_sheds_what_its_pin_says_whatever_was_decided_since(
 
 
 @pytest.mark.spark
+@pytest.mark.slow
+def test_an_idle_pipeline_that_switches_its_mapping_sheds_nothing(
+    tmp_path: Path, spark: SparkSession, registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though that takes longer than a post may wait, and posts come meanwhile."""
+    state, sink = tmp_path / "state", MemorySink()
+    oracle.write_posts(tmp_path / "posts", 0)
+    posts = posts_from_files(spark, tmp_path / "posts", files_per_batch=1)
+    pipeline = Pipeline(posts, registry, sink, state, plan=Plan("partitioned", 4), overload=Overload(delay_s=10.0))
+    with pipeline.start() as running:
+        running.process_all()
+        compiled = Releases._compiled
+        monkeypatch.setattr(Releases, "_compiled", lambda *told: Event().wait(14.0) or compiled(*told))
+        Mappings(state / "mappings").put(mapping_of(4), page(planned=4))
+        for number in range(1, 5):
+            oracle.write_posts(tmp_path / "posts", number)
+        running.process_all()
+        reports = [report for batch in running.journal.batches if (report := running.journal.report(batch))]
+        pins = [pin for batch in running.journal.batches if (pin := running.journal.pin(batch))]
+    assert [pin.mapping for pin in pins] == ["hash-4", *["learned-1"] * 4] and reports[1].ms > 14_000
+    assert {report.level for report in reports} == {0} and {pin.cut for pin in pins} == {None}
+
+
+@pytest.mark.spark
+def test_as_many_posts_are_kept_to_learn_from_however_few_tasks_there_are(
+    tmp_path: Path, posts: DataFrame, registry: Registry
+) -> None:
+    session = posts.sparkSession
+    before = session.conf.get("spark.sql.shuffle.partitions")
+    session.conf.set("spark.sql.shuffle.partitions", "200")
+    try:
+        plan, state = Plan("partitioned", 2), tmp_path / "state"
+        Pipeline(posts, registry, MemorySink(), state, plan=plan, spread=False).run()
+    finally:
+        session.conf.set("spark.sql.shuffle.partitions", before)
+    assert Seen(Home(state).seen).rows > oracle.ROWS  # of three batches of one task each, 10 of the first
+
+
+@pytest.mark.spark
 def test_what_there_is_now_is_never_shed(tmp_path: Path, posts: DataFrame, registry: Registry) -> None:
     sink = MemorySink()
     stay_at(8, tmp_path / "state")
@@ -238,7 +366,10 @@ def test_what_there_is_now_is_never_shed(tmp_path: Path, posts: DataFrame, regis
 
 @pytest.mark.spark
 @pytest.mark.slow
-def test_a_spike_is_shed_and_the_level_comes_back(tmp_path: Path, spark: SparkSession, registry: Registry) -> None:
+@pytest.mark.parametrize("control", ["capacity", "levels"])
+def test_a_spike_is_shed_and_the_level_comes_back(
+    control: Literal["capacity", "levels"], tmp_path: Path, spark: SparkSession, registry: Registry
+) -> None:
     """A spike of forty batches comes at once, beside a few posts a second that go on for ever."""
     register(spark)
     state = tmp_path / "state"
@@ -251,7 +382,12 @@ def test_a_spike_is_shed_and_the_level_comes_back(tmp_path: Path, spark: SparkSe
     posts = spike.union(stream("usual", rate=20, seed=1, rows_per_batch=2_000))
     sink = ParquetSink(tmp_path / "matches")
     pipeline = Pipeline(
-        posts, registry, sink, state, plan=Plan("partitioned", 8), overload=Overload(delay_s=3.0, spared=0.05)
+        posts,
+        registry,
+        sink,
+        state,
+        plan=Plan("partitioned", 8),
+        overload=Overload(delay_s=3.0, spared=0.05, control=control),
     )
     deadline = time.monotonic() + 240
     levels: list[int] = []
@@ -261,4 +397,4 @@ def test_a_spike_is_shed_and_the_level_comes_back(tmp_path: Path, spark: SparkSe
             known = [running.journal.report(batch) for batch in running.journal.batches]
             levels = [report.level for report in known if report is not None]
     assert max(levels) > 1 and levels[-3:] == [0, 0, 0], levels
-    assert max(abs(a - b) for a, b in pairwise(levels)) == 1
+    assert control == "capacity" or max(abs(a - b) for a, b in pairwise(levels)) == 1

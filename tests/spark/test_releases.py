@@ -17,9 +17,11 @@ from tests.language.strategies import WORDS
 from tests.spark.inprocess import Found, found, read
 from tests.spark.test_mappings import page
 from tidings.index import BruteForce
+from tidings.index.sample import Sample
 from tidings.language import parse, to_text
 from tidings.model import DataError, Subscription
 from tidings.partitioning import LearnedMapping, Owners, Router
+from tidings.placement import place
 from tidings.registry import History, Registry
 from tidings.spark.mappings import Mappings
 from tidings.spark.releases import Plan, Release, Releases
@@ -90,6 +92,67 @@ def test_every_release_equals_brute_force(tmp_path_factory: pytest.TempPathFacto
         result = found(table, pickle.loads(pickle.dumps(release)), instant_key(NOW), batch_rows=3)
         assert len(set(result.pairs)) == len(result.pairs)
         assert set(result.pairs) == brute_pairs(table, release, history[version], result)
+
+
+def counted(router: Router) -> dict[str, tuple[int, list[int]]]:
+    """How much is filed under each term that posts are sent for, and its owners, by the name of the term."""
+    names = router.terms.term_names().to_pylist()
+    return {
+        names[term]: (int(count), router._owners.of(term)) for term, count in enumerate(router.filed) if term and count
+    }
+
+
+RARE = ["fire", "smoke", "flood", "drill", "rain"]
+RARENESS = pa.table({"id": [f"p{n}" for n in range(5)], "text": [" ".join(RARE[n:]) for n in range(5)]})
+"""No two words are equally rare, so it does not depend on other queries under which word a query is filed."""
+
+QUERIES = st.lists(st.lists(st.sampled_from(RARE), min_size=1, max_size=3).map(" ".join), min_size=1, max_size=2).map(
+    lambda parts: " OR ".join(f"({part})" for part in parts)
+)
+
+
+@settings(max_examples=15, deadline=None)
+@given(data=st.data())
+def test_after_any_history_of_changes_the_router_is_one_built_anew(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    """Also where the files of many changes have become one, and where another driver goes on with them."""
+    home = tmp_path_factory.mktemp("routers")
+    registry, mapping = Registry.create(home / "registry"), data.draw(learned())
+    Mappings(home / "releases" / "mappings").put(mapping, page(planned=5))
+    releases = Releases(home / "releases", sample=RARENESS, plan=Plan("partitioned", 5))
+    changes = st.dictionaries(st.sampled_from("abcdef"), st.one_of(st.none(), QUERIES), min_size=1, max_size=3)
+    for change in data.draw(st.lists(changes, min_size=1, max_size=12)):
+        gone = [name for name, query in change.items() if query is None]
+        rows = [{"id": name, "query": query} for name, query in change.items() if query is not None]
+        if rows:
+            registry.add(pa.Table.from_pylist(rows))
+        if gone:
+            registry.remove(gone)
+        if data.draw(st.booleans()):
+            releases = Releases(home / "releases", sample=RARENESS, plan=Plan("partitioned", 5))
+        release = releases.release(registry, registry.version)
+        releases.forget_before(release.version, release.mapping)
+    anew = place(registry.snapshot(registry.version), mapping, Sample(ENGLISH, RARENESS)).router
+    assert release.routers or not len(anew)
+    if release.routers:
+        router = Router.open(*(Path(release.folder, name) for name in release.routers))
+        assert counted(router) == counted(router.tidied()[0]) == counted(anew) and len(router) == len(anew)
+        assert np.array_equal(router.route(RARENESS).words, anew.route(RARENESS).words)
+
+
+def test_a_subscription_that_is_sent_again_and_again_counts_once_and_one_that_is_gone_attracts_nothing(
+    tmp_path: Path,
+) -> None:
+    registry = Registry.create(tmp_path / "registry")
+    releases = Releases(tmp_path / "releases", plan=Plan("partitioned", 4))
+    for query in ["fire"] * 11 + ["smoke"]:
+        registry.add(asked(query))
+        release = releases.release(registry, registry.version)
+    router = Router.open(*(Path(release.folder, name) for name in release.routers))
+    assert {name: count for name, (count, _) in counted(router).items()} == {"smoke": 1}
+    posts = pa.table({"id": ["a", "b"], "text": ["fire", "smoke"]})
+    assert router.route(posts).sizes().tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("plan", LAYOUTS, ids=lambda plan: f"{plan.layout}-{plan.matchers}")

@@ -4,8 +4,8 @@ A router knows the terms that guard something, and their owners; nothing of the 
 has several owners, at all of which its subscriptions live, and a publication goes to one of them, by its id: the same
 one whenever it is sent ([S3TM] 5.1, where the version is drawn at random and a replay may draw another).
 
-A router may know too many terms, those of subscriptions that are gone: then publications are sent in vain, and no match
-is lost or doubled. So changes only ever add terms (:meth:`Router.extend`), and building it anew now and then tidies up.
+A router counts the subscriptions that are filed under each term. A change adds those that came (:meth:`Router.extend`)
+and takes away those that went (:meth:`Router.withdraw`). A term under which nothing is filed attracts no publications.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
-from tidings.index.dictionary import Dictionary
+from tidings.index.dictionary import Arrays, Dictionary
 from tidings.index.files import JSON, ArrayFile, named, open_verified, write_arrays
 from tidings.index.guard import MAX_WORDS
 from tidings.index.reader import Reader
@@ -29,7 +30,7 @@ from tidings.tables.validity import good_rows
 from tidings.terms import ENGLISH, Analyser
 from tidings.terms.vocabulary import IdArray, IntArray, TermSets
 
-FORMAT = 3
+FORMAT = 4
 _KIND = "router"
 _OFFSETS, _OWNERS, _FILED = "owner_offsets", "owners", "filed"
 
@@ -37,8 +38,9 @@ _OFFSETS, _OWNERS, _FILED = "owner_offsets", "owners", "filed"
 class Router:
     """Routes tables of publications. It remembers words between calls, and is not safe to share between threads.
 
-    ``owners``: the matchers of the ``terms``, all of which publications are sent for. ``filed`` int64[terms]: how many
-    subscriptions were ever filed under each of them, 1 if that is not told.
+    ``owners``: the matchers of the ``terms``. ``filed`` int64[terms]: how many subscriptions are filed under each of
+    them, 1 if that is not told; publications are sent for those that have some. In a file that extends another it is
+    the difference, which may be negative.
 
     >>> terms = Dictionary()
     >>> terms.word("fire"), terms.word("smoke")
@@ -62,21 +64,28 @@ class Router:
         self._terms = terms
         self._owners = owners
         self._filed = np.ones(len(owners), dtype=np.int64) if filed is None else filed
-        self._has_split = bool((owners.counts() > 1).any())
         self._reader = Reader(terms, analyser)
+        self._count()
+
+    def _count(self) -> None:
+        """Send for the terms under which something is filed."""
+        counts = np.where(self._filed > 0, self._owners.counts(), 0)
+        is_sent = np.repeat(self._filed > 0, self._owners.counts())
+        self._sent = self._owners if is_sent.all() else Owners.of_counts(counts, self._owners.matchers[is_sent])
+        self._has_split = bool((counts > 1).any())
 
     def __len__(self) -> int:
         """How many terms it sends for."""
-        return len(self._terms) - 1
+        return int(np.count_nonzero(self._filed[1:] > 0))
 
     @property
     def terms(self) -> Dictionary:
-        """The terms that it sends for."""
+        """The terms that it knows; it sends for those under which something is filed."""
         return self._terms
 
     @property
     def filed(self) -> IntArray:
-        """How many subscriptions were filed under each term, also those that are gone by now; int64[terms]."""
+        """How many subscriptions are filed under each term; int64[terms]."""
         return self._filed
 
     def route(self, table: pa.Table) -> MatcherSets:
@@ -84,9 +93,9 @@ class Router:
         good, rows = good_rows(table)
         terms = self._read(good)
         if self._has_split:
-            found = MatcherSets.reached(terms, hash_names(good["id"]), self._owners, self.matchers)
+            found = MatcherSets.reached(terms, hash_names(good["id"]), self._sent, self.matchers)
         else:
-            found = MatcherSets.owning(terms, self._owners, self.matchers)
+            found = MatcherSets.owning(terms, self._sent, self.matchers)
         if len(rows) == table.num_rows:
             return found
         routes = MatcherSets.empty(table.num_rows, self.matchers)
@@ -100,7 +109,7 @@ class Router:
         """
         terms, keys = self._read(table), hash_names(table["id"])
         found = np.empty(len(terms.ids), dtype=np.int32)
-        kernels.find_versions(terms.offsets, terms.ids, self._owners.offsets, self._owners.matchers, keys, found)
+        kernels.find_versions(terms.offsets, terms.ids, self._sent.offsets, self._sent.matchers, keys, found)
         return terms, found, keys
 
     def _read(self, table: pa.Table) -> TermSets:
@@ -108,8 +117,11 @@ class Router:
             self._reader = Reader(self._terms, self.analyser)
         return self._reader.terms(table, *place_columns(table))
 
-    def extend(self, newer: Router) -> None:
-        """Send for the terms of another router as well. Cost: that of the terms of the other one."""
+    def extend(self, newer: Router) -> IdArray:
+        """Count what another router counts as well; returns the id here of each term there.
+
+        Cost: that of the terms of the other one, and of some passes over the counts of all.
+        """
         if (newer.matchers, newer.analyser) != (self.matchers, self.analyser):
             raise DataError("a router for other matchers or another analyser cannot be added; partition all anew")
         known = len(self._terms)
@@ -121,15 +133,34 @@ class Router:
         counts = np.concatenate([self._owners.counts(), added.counts()])
         # in any case: every term of the dictionary has an owner
         self._owners = Owners.of_counts(counts, np.concatenate([self._owners.matchers, added.matchers]))
-        self._has_split = self._has_split or newer._has_split
         filed = np.concatenate([self._filed, newer._filed[fresh]])
         filed[ids[is_old]] += newer._filed[is_old]
         self._filed = filed
+        self._count()
         if not (np.array_equal(mine.offsets, theirs.offsets) and np.array_equal(mine.matchers, theirs.matchers)):
             raise DataError("another mapping gives some terms to other matchers; partition all subscriptions anew")
+        return ids
 
-    def save(self, path: Path) -> None:
-        """Write it to a file."""
+    def withdraw(self, terms: IdArray) -> None:
+        """Something that was filed under each of these terms is gone; a term is there as often as it was filed."""
+        self._filed = self._filed - np.bincount(terms, minlength=len(self._filed))
+        self._count()
+
+    def part(self, used: npt.NDArray[np.bool_], filed: IntArray) -> tuple[Router, IdArray]:
+        """A router of the terms t with ``used[t]``, which counts ``filed[t]``; and the id there of each term, or -1.
+
+        Cost: some passes over all terms.
+        """
+        terms, numbers = self._terms.part(used)
+        places = np.flatnonzero(numbers >= 0)
+        return Router(terms, self._owners.taken(places), self.matchers, self.analyser, filed[places]), numbers
+
+    def tidied(self) -> tuple[Router, IdArray]:
+        """A router of the terms that it sends for, and the id there of each term, or -1."""
+        return self.part(self._filed > 0, self._filed)
+
+    def save(self, path: Path, beside: Arrays | None = None) -> None:
+        """Write it to a file, with some other arrays beside its own."""
         analyser = self.analyser
         meta: dict[str, JSON] = {
             "kind": _KIND,
@@ -141,6 +172,7 @@ class Router:
         write_arrays(
             path,
             {
+                **(beside or {}),
                 **self._terms.saved(np.arange(len(self._terms), dtype=np.int32)),
                 _OFFSETS: self._owners.offsets,
                 _OWNERS: self._owners.matchers,
@@ -151,7 +183,7 @@ class Router:
 
     @classmethod
     def open(cls, path: Path, *newer: Path) -> Router:
-        """The router of a file, mapped, extended by those of others; what cannot be used is a DataError."""
+        """The router of a file, mapped, changed by those of others; what cannot be used is a DataError."""
         return cls.of_files(open_verified(path), *(open_verified(other) for other in newer))
 
     @classmethod

@@ -17,6 +17,7 @@ from tidings.placement.conjunctions import conjunctions_of
 from tidings.placement.homes import Homes
 from tidings.placement.placers import RAREST, Placer
 from tidings.terms import ENGLISH, Analyser
+from tidings.terms.vocabulary import TermSets
 
 Routing = Literal["guards", "words"]
 """What a publication is sent for: each term that files something, or each positive word of any subscription."""
@@ -32,11 +33,15 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Subscriptions with all COLUMNS; row i lives at ``homes[i]``, and ``router`` sends there whatever may match it."""
+    """Subscriptions with all COLUMNS; row i lives at ``homes[i]``, and ``router`` sends there whatever may match it.
+
+    It is filed under the terms ``filed.row(i)`` of the router.
+    """
 
     table: pa.Table
     homes: MatcherSets
     router: Router
+    filed: TermSets
 
     def share(self, matcher: int) -> Share:
         """The share of a matcher."""
@@ -62,8 +67,9 @@ def place(
 
     Parts of a table may be placed apart, at the same time or later, by the same mapping: a change is the placement of
     what is new, after which every matcher does ``index.change(share.table, changed_ids)`` and
-    ``homes.changed(share.homes, changed_ids)``, and the router ``router.extend(newer.router)``, where ``changed_ids``
-    are all that came, changed or went.
+    ``homes.changed(share.homes, changed_ids)``, and the router ``router.extend(newer.router)`` and
+    ``router.withdraw(terms)`` for what is no longer filed (:mod:`tidings.placement.filings`), where ``changed_ids`` are
+    all that came, changed or went.
 
     >>> from tidings.partitioning import HashMapping
     >>> asked = pa.table({"id": ["s", "t"], "query": ["white house", "fire OR drill"]})
@@ -85,5 +91,7 @@ def place(
     terms, numbers = asked.terms.part(used)
     places = np.flatnonzero(numbers >= 0)
     counts = np.bincount(filed.ids, minlength=len(asked.terms))[places]
+    if routing == "words":
+        counts = np.maximum(counts, 1)  # a router sends for what is counted
     router = Router(terms, choices.owners.taken(places), mapping.matchers, analyser, counts)
-    return Placement(table, homes, router)
+    return Placement(table, homes, router, TermSets(filed.offsets, numbers[filed.ids]))

@@ -1,6 +1,8 @@
 """What is dropped when there is too much to do, and how much of it?"""
 
+from tidings.shedding.capacity import Capacity, Graded, Kept, Memory, Profile, allowed_s
 from tidings.shedding.controller import Controller, Levels, ideal_share
+from tidings.shedding.costs import Costs, Timed, Work
 from tidings.shedding.posts import keep_posts
 from tidings.shedding.rates import Rates
 from tidings.shedding.shedder import PER_POST, POLICIES, Consensus, Random, Routed, Shed, Shedder, Subscription, shedder
@@ -9,10 +11,16 @@ from tidings.shedding.threshold import Floor, Threshold, graded
 __all__ = [
     "PER_POST",
     "POLICIES",
+    "Capacity",
     "Consensus",
     "Controller",
+    "Costs",
     "Floor",
+    "Graded",
+    "Kept",
     "Levels",
+    "Memory",
+    "Profile",
     "Random",
     "Rates",
     "Routed",
@@ -20,6 +28,9 @@ __all__ = [
     "Shedder",
     "Subscription",
     "Threshold",
+    "Timed",
+    "Work",
+    "allowed_s",
     "graded",
     "ideal_share",
     "keep_posts",

@@ -126,6 +126,21 @@ def keep_above(offsets, ids, owners, weights, worths, floor, chance, ties, words
 
 
 @numba.njit(cache=True, nogil=True)
+def grade_copies(offsets, ids, owners, weights, grades):
+    """Fill ``grades`` uint8[rows, matchers], all 0 before, with the :func:`grade` of each copy, as by keep_above."""
+    weight = np.zeros(grades.shape[1])
+    for i in range(len(offsets) - 1):
+        for k in range(offsets[i], offsets[i + 1]):
+            if owners[k] >= 0:
+                weight[owners[k]] += weights[ids[k]]
+        for k in range(offsets[i], offsets[i + 1]):
+            m = owners[k]
+            if m >= 0 and weight[m] > 0:
+                grades[i, m] = min(grade(weight[m]), 255)
+                weight[m] = 0.0
+
+
+@numba.njit(cache=True, nogil=True)
 def add_up(offsets, ids, owners, worths, sums):
     """Fill ``sums`` float64[rows]: the ``worths`` of all terms of a row that have an owner."""
     for i in range(len(sums)):

@@ -19,9 +19,13 @@ from tidings.shedding.coins import FloatArray, HashArray, coins, scattered
 from tidings.shedding.shedder import Routed, Shed, nothing_shed
 from tidings.terms.vocabulary import IntArray
 
-_GRADES = 4 * 64
+GRADES = 4 * 64
+"""How many grades there are; so they fit into a byte."""
+
 _TIE = 3
 """Seed of a coin for each copy."""
+
+GradeArray = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,10 @@ class Floor:
                 return cls(grade, left / grades[grade] if left else 0.0)
             left -= grades[grade]
         return cls(-1, 1.0)
+
+    def share(self, grade: int) -> float:
+        """What part of a grade is kept."""
+        return float(grade > self.grade) if grade != self.grade else self.chance
 
     def is_kept(self, grades: IntArray, keys: HashArray, seed: int) -> npt.NDArray[np.bool_]:
         """Which of some posts with these grades are kept, bool[posts]."""
@@ -94,13 +102,20 @@ class Threshold:
         counts = self._keep(routed, Floor(-1, 1.0), self.filed.astype(np.float64), kept.words, copies, lost)
         return {int(grade): int(counts[grade]) for grade in np.flatnonzero(counts)}
 
+    def graded(self, routed: Routed) -> GradeArray:
+        """The grade of each copy, uint8[posts, matchers]; 0 as well where there is none."""
+        routed.check(self.filed)
+        grades = np.zeros((len(routed), routed.matchers), dtype=np.uint8)
+        kernels.grade_copies(routed.terms.offsets, routed.terms.ids, routed.owners, self.filed, grades)
+        return grades
+
     def _keep(
         self, routed: Routed, floor: Floor, rates: FloatArray, words: HashArray, copies: IntArray, lost: FloatArray
     ) -> IntArray:
         routed.check(self.filed)
         routed.check(rates)
         terms, ties = routed.terms, scattered(routed.keys, 2 * self.seed + _TIE)
-        counts, chance = np.zeros(_GRADES, dtype=np.int64), np.uint64(min(floor.chance * 2.0**64, 2.0**64 - 2048))
+        counts, chance = np.zeros(GRADES, dtype=np.int64), np.uint64(min(floor.chance * 2.0**64, 2.0**64 - 2048))
         kernels.keep_above(
             terms.offsets, terms.ids, routed.owners, self.filed, rates, floor.grade, chance, ties, words, copies, lost,
             counts,

@@ -70,6 +70,17 @@ class Backlog:
         return max(0.0, now_s - float(at[after - 1] + pace * (begin - latest[after - 1])))
 
 
+def planned_end(checkpoint: Path, batch: int) -> float | None:
+    """Up to where the source is read by a batch that Spark has planned, by Spark's own checkpoint; None if not told."""
+    try:
+        lines = (checkpoint / "offsets" / str(batch)).read_text().splitlines()
+    except OSError:
+        return None
+    ends = [amount(line) for line in lines[2:]]  # after the version and the metadata
+    known = [end for end in ends if end is not None]
+    return sum(known) if known and len(known) == len(ends) else None
+
+
 class Watch(threading.Thread):
     """Writes the backlog of a query to ``file`` until it is stopped. Cost: about a millisecond every 200."""
 

@@ -44,6 +44,9 @@ ATTEMPTS = 3
 
 _log = logging.getLogger(__name__)
 
+_COMPILES_S = 0.5
+"""To bring a release forward takes less, to compile one takes more, unless it is small and so does no harm."""
+
 
 @dataclass(slots=True)
 class Handler:
@@ -65,6 +68,7 @@ class Handler:
     governor: Governor | None = None
     _releases: Releases | None = field(default=None, init=False)
     _learner: Learner | None = field(default=None, init=False)
+    _tasks: int = field(default=0, init=False)
 
     def __call__(self, publications: DataFrame, number: int) -> None:
         began, is_first = time.perf_counter(), self._releases is None
@@ -73,12 +77,15 @@ class Handler:
         pin = self._pin(batch) or self.home.journal.put(self._proposed(number))
         if self.spread:
             publications = publications.repartition(self.columns.id_of(publications))
-        notes, release = self._run(publications, pin, batch)
+        release = self._released(pin)
+        excused_s = _excused(began)
+        notes, release = self._run(publications, pin, release, batch)
         self._keep(notes, batch)
         report = reported(pin, notes, (time.perf_counter() - began) * 1e3)
         self.home.journal.close(report)
         if self.governor is not None:
-            self.governor.learn(report, notes, is_usual=not is_first)
+            self.governor.learn(report, notes, is_usual=not is_first, excused_s=excused_s)
+        self._tasks = sum(tally.stage == "route" for tally in notes.tallies)
         releases.forget_before(release.version, release.mapping)  # Spark runs no earlier batch again
         self.home.mappings.forget_before(release.mapping)
         self.home.journal.forget_before(number - KEPT_BATCHES)
@@ -91,8 +98,11 @@ class Handler:
         return self._releases
 
     def _kept(self, publications: DataFrame) -> int:
-        """How many posts of a task are kept to learn from, if there is about one for each partition of a shuffle."""
-        tasks = int(publications.sparkSession.conf.get("spark.sql.shuffle.partitions", "200"))
+        """How many posts of a task are kept to learn from, where there are as many tasks as in the batch before.
+
+        Before the first batch it is not known how many partitions a source has: then as many as a shuffle.
+        """
+        tasks = self._tasks or int(publications.sparkSession.conf.get("spark.sql.shuffle.partitions", "200"))
         return -(-PER_BATCH // tasks) if self.learn.keep_posts else 0
 
     def _look(self, release: Release, number: int) -> None:
@@ -137,8 +147,9 @@ class Handler:
         return is_kept or self.registry.has(pin.version, pin.mark)
 
     def _proposed(self, number: int) -> Pin:
+        began = time.perf_counter()
         release = self._opened().release(self.registry, self.registry.version)
-        cut = None if self.governor is None else self.governor.cut(number, release.layout)
+        cut = None if self.governor is None else self.governor.cut(number, release, _excused(began))
         made = Pin(number, release.version, release.layout, release.matchers, utc_now(), release.mapping, cut)
         return replace(made, mark=release.mark, offsets=offsets(self.home, number))
 
@@ -151,11 +162,10 @@ class Handler:
             raise DataError(f"the registry was replaced while batch {pin.batch} was run; start the pipeline again")
         return release
 
-    def _run(self, publications: DataFrame, pin: Pin, batch: Batch) -> tuple[Notes, Release]:
+    def _run(self, publications: DataFrame, pin: Pin, release: Release, batch: Batch) -> tuple[Notes, Release]:
         """Match a batch and hand it to the sink; again, if files of the index turn out to be damaged."""
         kept = self._kept(publications)
         for left in reversed(range(ATTEMPTS)):
-            release = self._released(pin)
             find = partial(matched, publications, release, self.columns, pin.at, kept, cut=pin.cut)
             try:
                 return self._write(find, batch), release
@@ -163,6 +173,7 @@ class Handler:
                 if not left or self._opened().is_sound(release):
                     raise
                 _log.warning("batch %d is run again: files of its index were damaged", batch.number)
+                release = self._released(pin)
         raise AssertionError  # the last attempt returns or raises
 
     def _write(self, find: Callable[..., DataFrame], batch: Batch) -> Notes:
@@ -189,6 +200,12 @@ class Handler:
             columns = zip(*((row.id, row.reason, row.source) for row in notes.rejected), strict=True)
             ParquetSink(self.home.rejected).put(pa.table(list(columns), ["id", "reason", "source"]), batch)
         Seen(self.home.seen, self.learn.keep_posts).put(list(notes.seen), batch.number)
+
+
+def _excused(began: float) -> float:
+    """The time since then, in seconds, if it is so long that an index was compiled; else 0."""
+    seconds = time.perf_counter() - began
+    return seconds if seconds > _COMPILES_S else 0.0
 
 
 def _file(find: Callable[..., DataFrame], sink: FileSink, batch: Batch) -> Notes:

@@ -24,13 +24,17 @@ import pyarrow as pa
 from tidings.index import GuardIndex
 from tidings.partitioning import MatcherSets, Router
 from tidings.partitioning.mapping import HashArray, hash_names
-from tidings.shedding import Floor, Levels, Routed, Threshold, graded, shedder
+from tidings.shedding import Floor, Kept, Levels, Routed, Threshold, graded, shedder
 from tidings.shedding.coins import FloatArray, coins
+from tidings.shedding.threshold import GradeArray
 from tidings.spark.notes import Shed
 from tidings.terms.vocabulary import IntArray
 
 _SPARED, _KEPT, _LOOKED_AT = 1001, 1002, 1003
 """Seeds of coins; the policies have those of small numbers."""
+
+_ALL = 1e9
+"""More matchers than there are."""
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -43,6 +47,9 @@ class Cut:
     have it a share of ``chance``. So it is by the policy ``threshold``, but for the first batch, when no floor is known
     yet; and in the replicated layout, where a post is one copy, by all but ``random``. All of that is of the posts that
     are ``looked_at``, a share of all; ``spared``: the share of posts of which nothing is left out.
+
+    ``level`` is that of :class:`tidings.shedding.Levels`; of a cut to capacity, the matches that are expected to be
+    lost, in per cent, and at least 1.
     """
 
     level: int
@@ -64,6 +71,18 @@ class Cut:
         part = levels.looked_at(level)
         return cls(level, policy, levels.limit(level) / part, levels.fraction(level) / part, spared, looked_at=part)
 
+    @classmethod
+    def to_capacity(cls, kept: Kept, policy: str, spared: float, lost: float) -> Cut:
+        """What fits into the time of a batch; ``lost``: the share of all matches that is expected to be lost by it.
+
+        >>> cut = Cut.to_capacity(Kept(0.8, Floor(12, 0.5)), "threshold", spared=0.02, lost=0.31)
+        >>> cut.level, cut.looked_at, cut.floor, cut.chance
+        (31, 0.8, 12, 0.5)
+        """
+        level = max(1, round(100 * lost))
+        cut = cls(level, policy, _ALL, 1.0, spared, looked_at=kept.looked_at)
+        return cut if kept.floor is None else replace(cut, floor=kept.floor.grade, chance=kept.floor.chance)
+
     def at(self, grades: Mapping[int, int], layout: str) -> Cut:
         """The same where copies of these grades, so many of each, are expected.
 
@@ -82,13 +101,14 @@ class Cut:
 class Cutting:
     """What a cut makes of some posts: where they go, and where they would go if none were spared.
 
-    ``wanted``: where they should. ``grades``: how many copies have each grade, where these are told.
+    ``wanted``: where they should. ``grades`` uint8[posts, matchers]: that of each copy; None where these do not
+    compete.
     """
 
     wanted: MatcherSets
     kept: MatcherSets
     is_spared: BoolArray
-    grades: Mapping[int, int]
+    grades: GradeArray | None
 
     @property
     def routes(self) -> MatcherSets:
@@ -123,7 +143,8 @@ class Undone:
         self._posts_dropped += int((is_cut & (cutting.kept.sizes() == 0)).sum())
         self._spared += int(cutting.missing(spared=True).sizes().sum())
         self._copies.update(_counted(missing.pairs()[1]))
-        self._grades.update(cutting.grades)
+        if cutting.grades is not None:
+            self._grades.update(_counted(cutting.grades[cutting.wanted.pairs()].astype(np.int64)))
 
     def shed(self, matcher: int | None = None) -> Shed:
         """All of it; of one matcher, if a number is given to it. Posts that were not seen would go where others do."""
@@ -137,6 +158,7 @@ class Undone:
             tuple(sorted(told.items())),
             self._spared,
             tuple(sorted(self._grades.items())),
+            self._posts,
         )
 
 
@@ -158,7 +180,7 @@ def cut_routes(posts: pa.Table, router: Router, cut: Cut) -> Cutting:
     else:
         policy = "subscription" if is_graded else cut.policy
         shed = shedder(policy, router.filed).shed(routed, cut.limit, worths)
-    return _cutting(routed.route(), shed.kept, routed.keys, cut, threshold.grades(routed) if is_graded else {})
+    return _cutting(routed.route(), shed.kept, routed.keys, cut, threshold.graded(routed) if is_graded else None)
 
 
 def cut_posts(posts: pa.Table, index: GuardIndex, cut: Cut) -> Cutting:
@@ -170,7 +192,8 @@ def cut_posts(posts: pa.Table, index: GuardIndex, cut: Cut) -> Cutting:
         is_kept = coins(keys, _KEPT) < cut.fraction
     else:
         is_kept = Floor(cut.floor, cut.chance).is_kept(grades, keys, _KEPT)
-    return _cutting(wanted, MatcherSets(wanted.words * is_kept[:, None]), keys, cut, _counted(grades))
+    graded = grades[:, None].astype(np.uint8) if len(grades) else None
+    return _cutting(wanted, MatcherSets(wanted.words * is_kept[:, None]), keys, cut, graded)
 
 
 def _counted(numbers: IntArray) -> dict[int, int]:
@@ -179,7 +202,7 @@ def _counted(numbers: IntArray) -> dict[int, int]:
     return {int(number): int(counts[number]) for number in np.flatnonzero(counts)}
 
 
-def _cutting(wanted: MatcherSets, kept: MatcherSets, keys: HashArray, cut: Cut, grades: Mapping[int, int]) -> Cutting:
+def _cutting(wanted: MatcherSets, kept: MatcherSets, keys: HashArray, cut: Cut, grades: GradeArray | None) -> Cutting:
     if cut.looked_at < 1:
         kept = MatcherSets(kept.words * _is_looked_at(keys, cut)[:, None])
     return Cutting(wanted, kept, _is_spared(keys, cut), grades)

@@ -58,6 +58,7 @@ class Learner:
         if rule.after_posts and page is None and rows >= rule.after_posts:
             return f"{rows:,} posts are kept, and terms are still hashed"
         since = self._began if page is None else datetime.fromisoformat(page.at)
+        since = max(since, home.mappings.tried or since)
         if rule.every_s and (utc_now() - since).total_seconds() >= rule.every_s:
             return f"the last one is of {since:%Y-%m-%d %H:%M:%S}"
         if rule.imbalance and self._is_uneven(batch, pin.mapping):
@@ -78,6 +79,7 @@ class Learner:
         began = time.monotonic()
         try:
             mapping, page = self._teacher.learn()
+            self._teacher.home.mappings.note_try(page.at)
             is_better = page.after.throughput > _BETTER * page.before.throughput
             if is_better:
                 page = self._teacher.home.mappings.put(mapping, page)

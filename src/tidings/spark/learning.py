@@ -21,7 +21,6 @@ from tidings.model.values import utc_now
 from tidings.partitioning import HashMapping, LearnedMapping, Router
 from tidings.partitioning.learning import Incidence, Partitioner, Quality, Refined, Salb, measure
 from tidings.placement import place
-from tidings.placement.conjunctions import conjunctions_of
 from tidings.registry import Registry
 from tidings.spark.home import Home
 from tidings.spark.mappings import Figures, Page
@@ -99,13 +98,14 @@ class Teacher:
         router, mapping, planned = self._in_use()
         count, analyser, matchers = count or self._kept(), router.analyser, matchers or mapping.matchers
         mapping = mapping if mapping.matchers == matchers else HashMapping(matchers)
-        held_out = count(router.terms, analyser, True)
-        sample = count(self._asked(analyser) if self.rule.split else router.terms, analyser, False)
+        held_out, sample = count(router.terms, analyser, True), count(router.terms, analyser, False)
         if sample.posts < FEWEST_POSTS:
             raise DataError(f"{sample.posts:,} posts are too few to learn from; wait until {FEWEST_POSTS} were matched")
         learned = self.rule.made().partition(sample, matchers)
         before = _figures(measure(mapping, held_out))
-        if self.rule.split:  # then some subscriptions are filed under other terms
+        if self.rule.split:  # then some subscriptions are filed under other terms, for which posts are sent then
+            terms = self._placed(learned, analyser)
+            learned = self.rule.made().partition(count(terms, analyser, False), matchers)
             held_out = count(self._placed(learned, analyser), analyser, True)
         after = _figures(measure(learned, held_out))
         at = utc_now().isoformat()
@@ -119,7 +119,7 @@ class Teacher:
                 page, mapping = self.home.mappings.page(name), self.home.mappings.mapping(name) if files else None
                 if mapping is None:
                     break
-                return Router.open(*files), mapping, mapping.matchers if page is None else page.planned
+                return Router.open(*files).tidied()[0], mapping, mapping.matchers if page is None else page.planned
             except (OSError, DataError):  # a running pipeline may have removed a file just now
                 if not left:
                     raise
@@ -138,13 +138,6 @@ class Teacher:
         is_out = np.arange(posts.num_rows) % HELD_OUT == 0
         parts = {held_out: posts.filter(pa.array(is_out == held_out)) for held_out in (True, False)}
         return lambda terms, analyser, held_out: Incidence.of(parts[held_out], terms, analyser)
-
-    def _asked(self, analyser: Analyser) -> Dictionary:
-        """All terms under which subscriptions may be filed: the positive words, and guards that are none."""
-        asked = conjunctions_of(self._subscriptions()["query"], analyser, Sample(analyser, self.sample))
-        used = np.zeros(len(asked.terms), dtype=np.bool_)
-        used[asked.words.ids] = used[asked.guards.ids] = True
-        return asked.terms.part(used)[0]
 
     def _placed(self, mapping: LearnedMapping, analyser: Analyser) -> Dictionary:
         return place(self._subscriptions(), mapping, Sample(analyser, self.sample), analyser).router.terms

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import asdict, dataclass, replace
+from datetime import datetime
 from pathlib import Path
 
 from tidings.index.pages import checked, read_page
@@ -18,6 +19,7 @@ from tidings.registry.folder import exclusive
 
 WHOLE = "whole"
 _HASH, _LEARNED = "hash-", "learned-"
+_TRIED = "tried.json"
 _log = logging.getLogger(__name__)
 
 
@@ -97,6 +99,19 @@ class Mappings:
         except (OSError, ValueError, KeyError, TypeError) as error:
             _log.warning("%s is no page of a mapping (%r); remove it, or learn anew", self.path / f"{name}.json", error)
             return None
+
+    @property
+    def tried(self) -> datetime | None:
+        """When a rule has last learned one, whether it was put here or was no better; None if that is not known."""
+        try:
+            return datetime.fromisoformat(json.loads((self.path / _TRIED).read_text())["at"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def note_try(self, at: str) -> None:
+        """Remember when a rule has learned one."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        replace_json(self.path / _TRIED, {"at": at})
 
     def put(self, mapping: LearnedMapping, page: Page) -> Page:
         """Let pipelines switch to a mapping at their next batch; its page, with the number it got."""

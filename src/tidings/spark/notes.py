@@ -29,6 +29,7 @@ class Tally:
     matcher that they are sent to; in the replicated one there is only ``match``, and a matcher is a partition. A task
     of ``route`` tells no milliseconds, since it must give the same rows when it is run again.
     ``sampled``: matches of publications that were spared from shedding, which would have been lost otherwise.
+    ``graded``: (grade, publications that have it, their matches), where copies compete (:mod:`tidings.spark.cut`).
     """
 
     stage: Literal["route", "match"]
@@ -39,6 +40,7 @@ class Tally:
     matches: int
     ms: float
     sampled: int = 0
+    graded: tuple[tuple[int, int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,8 @@ class Shed:
     """What one task left undone: publications that went to fewer matchers than they should, and to none of them.
 
     ``copies``: (matcher, publications that were not sent there); ``spared``: how many were sent somewhere only because
-    they are spared; ``grades``: (grade, publications that have it), see :mod:`tidings.spark.cut`.
+    they are spared; ``grades``: (grade, publications that have it), see :mod:`tidings.spark.cut`; ``looked_at``: how
+    many were read.
     """
 
     posts_cut: int
@@ -54,6 +57,7 @@ class Shed:
     copies: tuple[tuple[int, int], ...]
     spared: int
     grades: tuple[tuple[int, int], ...] = ()
+    looked_at: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,14 @@ from pathlib import Path
 from uuid import uuid4
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tidings.index import GuardIndex
 from tidings.index.sample import Sample
 from tidings.index.store import Store, described
 from tidings.partitioning import Mapping, MatcherSets, Router
-from tidings.placement import Homes, place
+from tidings.placement import Homes, Placement, place
+from tidings.placement.filings import Filings, merged, terms_of
 from tidings.terms import Analyser
 
 HOMES, ROUTER = "homes-", "router-"
@@ -53,6 +55,7 @@ class Shares:
         self._table, self._sample = sample, Sample(analyser, sample)
         self._router: Router | None = None
         self._routers: tuple[str, ...] = ()
+        self._filings: list[Filings] = []
         self._shares: list[_Share] = []
 
     def fill(self, table: pa.Table) -> None:
@@ -71,8 +74,14 @@ class Shares:
             index = GuardIndex.of_files(*self._store.load(part.segments), self._analyser, self._table)
             homes = Homes.open(folder / part.homes) if part.homes else self._no_homes()
             self._shares.append(_Share(index, homes, part, is_changed=False))
-        if routers:
-            self._router, self._routers = Router.open(*(folder / name for name in routers)), routers
+        for name in routers:
+            newer, filings = Router.open(folder / name), Filings.open(folder / name)
+            if self._router is None:
+                self._router = newer
+            else:
+                filings = filings.renumbered(self._router.extend(newer))
+            self._filings.append(filings)
+        self._routers = routers
 
     def change(self, table: pa.Table, ids: Iterable[str]) -> None:
         """Hold the subscriptions of a table too, and those of ``ids`` no longer, but for the table's own."""
@@ -84,8 +93,7 @@ class Shares:
         for matcher, share in enumerate(self._shares):
             own = placement.share(matcher)
             self._change(share, own.table, own.homes, names)
-        if table.num_rows:
-            self._extend(placement.router)
+        self._route(placement, names)
 
     def _change(self, share: _Share, table: pa.Table, homes: Homes, names: pa.Array) -> None:
         known = [name for name in names.to_pylist() if name in share.index]
@@ -94,16 +102,39 @@ class Shares:
             share.homes = share.homes.changed(homes, names)
             share.is_changed = True
 
-    def _extend(self, newer: Router) -> None:
-        """Send for what is new too; many small routers become one."""
+    def _route(self, placement: Placement, names: pa.Array) -> None:
+        """Send for what came, and no longer for what went; many small files of a router become one."""
+        asked = placement.table["id"]
+        gone = names.filter(pc.invert(pc.is_in(names, value_set=asked.combine_chunks().cast(names.type))))
+        filings = Filings.of(asked, placement.filed, gone.to_pylist())
         if self._router is None:
-            self._router = newer
+            self._router, self._filings = placement.router, [filings]
+            if len(self._router):
+                self._save_router(self._router, filings, is_whole=True)
+            return
+        withdrawn = terms_of(self._filings, filings.ids.texts())
+        if not (len(withdrawn) or placement.table.num_rows):
+            return
+        before = self._router.filed
+        filings = filings.renumbered(self._router.extend(placement.router))
+        self._router.withdraw(withdrawn)
+        self._filings.append(filings)
+        if len(self._routers) >= _MAX_SEGMENTS:
+            self._router, numbers = self._router.tidied()
+            self._filings = [merged(self._filings).renumbered(numbers)]
+            self._save_router(self._router, self._filings[0], is_whole=True)
         else:
-            self._router.extend(newer)
-        is_whole = self._router is newer or len(self._routers) >= _MAX_SEGMENTS
+            change = self._router.filed.copy()
+            change[: len(before)] -= before
+            is_used = change != 0
+            is_used[filings.terms.ids] = True
+            newer, numbers = self._router.part(is_used, change)
+            self._save_router(newer, filings.renumbered(numbers), is_whole=False)
+
+    def _save_router(self, router: Router, filings: Filings, *, is_whole: bool) -> None:
         name = f"{ROUTER}{uuid4().hex}.tidings"
         self._store.path.mkdir(parents=True, exist_ok=True)
-        (self._router if is_whole else newer).save(self._store.path / name)
+        router.save(self._store.path / name, filings.arrays())
         self._routers = (name,) if is_whole else (*self._routers, name)
 
     def save(self) -> tuple[tuple[Part, ...], tuple[str, ...]]:

@@ -27,12 +27,14 @@ from tidings.index.sifting import TOLD, Sifter
 from tidings.index.strings import text_bytes
 from tidings.partitioning import MatcherSets, Router
 from tidings.placement import found_along, once
+from tidings.shedding.threshold import GRADES
 from tidings.spark.cut import Cut, Cutting, Undone, cut_posts, cut_routes, looked_at
 from tidings.spark.notes import Notes, Tally, note
 from tidings.spark.opened import Opened, OpenShare
 from tidings.spark.releases import Release
 from tidings.spark.seen import Sampler
 from tidings.tables.canonical import INSTANT
+from tidings.terms.vocabulary import IntArray
 
 ROUTED = "matcher int, posts binary, note string"
 MATCHES = (
@@ -54,8 +56,8 @@ MATCH = pa.schema(list(zip(_NAMES, (_TEXT, _TEXT, _TEXT, _TEXT, pa.int64(), INST
 NOTE = pa.schema([("note", _TEXT)])
 _MATCHED = pa.schema([*MATCH, *NOTE])
 _ROUTED = pa.schema([("matcher", pa.int32()), ("posts", pa.binary()), ("note", _TEXT)])
-_ROUTE, _KEPT = "\0route", "\0kept"
-"""Columns of the matchers of a post, and of those that it would be sent to if it were not spared."""
+_ROUTE, _KEPT, _GRADE = "\0route", "\0kept", "\0grade"
+"""Columns of the matchers of a post, of those that it would be sent to if it were not spared, and of its grade."""
 
 _MOST_ROWS = 1 << 14
 """Matches that go to Spark at once: few enough to be still in the processor's cache when they are written."""
@@ -74,6 +76,17 @@ class _Work:
         self._seconds = 0.0
         self.posts = self.rejected = self.matches = self.sampled = 0
         self.counters = Counters()
+        self._copies, self._matches = (np.zeros(GRADES, dtype=np.int64) for _ in range(2))
+
+    def count(self, posts: pa.Table) -> None:
+        """Copies, of which the grades are told where they compete."""
+        if _GRADE in posts.column_names:
+            self._copies += np.bincount(posts[_GRADE].to_numpy(), minlength=GRADES)
+
+    def count_matches(self, posts: pa.Table, rows: IntArray) -> None:
+        """Matches of these rows of copies."""
+        if _GRADE in posts.column_names:
+            self._matches += np.bincount(posts[_GRADE].to_numpy()[rows], minlength=GRADES)
 
     @contextmanager
     def timed(self) -> Iterator[None]:
@@ -83,7 +96,9 @@ class _Work:
 
     def note(self) -> str:
         counts = self.posts, self.rejected, self.counters.candidates, self.matches
-        return note(Tally(self._stage, self.matcher, *counts, round(1000 * self._seconds, 3), self.sampled))
+        some = np.flatnonzero(self._copies).tolist()
+        graded = tuple((grade, int(self._copies[grade]), int(self._matches[grade])) for grade in some)
+        return note(Tally(self._stage, self.matcher, *counts, round(1000 * self._seconds, 3), self.sampled, graded))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +123,9 @@ class MatchAll:
                     cutting = cut_posts(seen, share.index, self.cut)
                     undone.add(cutting, len(good) - len(seen))
                     good = _marked(seen, cutting).take(pa.array(cutting.routes.with_matcher(0)))
+                    if cutting.grades is not None:
+                        good = good.append_column(_GRADE, pa.array(cutting.grades[cutting.routes.with_matcher(0), 0]))
+                    work.count(good)
             work.posts += batch.num_rows
             work.rejected += len(rejected)
             yield from _noted([note(row) for row in rejected])
@@ -172,6 +190,7 @@ class MatchShare:
                     table = pa.ipc.open_stream(posts.as_buffer()).read_all()
                     share = shares[matcher.as_py()] = _opened.share(self.release, matcher.as_py())
                 work.posts += table.num_rows
+                work.count(table)
                 yield from _matches(table, share, self.now, work, matcher.as_py())
         for share in shares.values():
             share.check()
@@ -219,24 +238,31 @@ def _marked(posts: pa.Table, cutting: Cutting) -> pa.Table:
 
 def _packed(posts: pa.Table, router: Router, cut: Cut | None, undone: Undone) -> list[tuple[int, pa.Buffer]]:
     """The rows for each matcher, with all their destinations, as one value."""
+    grades = None
     if cut is None:
         routes = router.route(posts)
     else:
         seen = looked_at(posts, cut)
         cutting = cut_routes(seen, router, cut)
         undone.add(cutting, len(posts) - len(seen))
-        routes, posts = cutting.routes, _marked(seen, cutting)
+        routes, grades, posts = cutting.routes, cutting.grades, _marked(seen, cutting)
     posts = posts.append_column(_ROUTE, routes.column())
     packed = []
     for matcher in range(router.matchers):
         rows = routes.with_matcher(matcher)
         if len(rows):
-            sink = pa.BufferOutputStream()
-            table = (posts if len(rows) == posts.num_rows else posts.take(pa.array(rows))).combine_chunks()
-            with pa.ipc.new_stream(sink, table.schema) as stream:
-                stream.write_table(table)
-            packed.append((matcher, sink.getvalue()))
+            table = posts if len(rows) == posts.num_rows else posts.take(pa.array(rows))
+            if grades is not None:
+                table = table.append_column(_GRADE, pa.array(grades[rows, matcher]))
+            packed.append((matcher, _stream(table.combine_chunks())))
     return packed
+
+
+def _stream(table: pa.Table) -> pa.Buffer:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    return sink.getvalue()
 
 
 def _matches(
@@ -279,6 +305,7 @@ def _delivered(posts: pa.Table, found: Deliveries, share: OpenShare, matcher: in
     if _KEPT in posts.column_names:
         routes = MatcherSets.from_column(posts[_KEPT], share.release.matchers)
         work.sampled += int(np.count_nonzero(~found_along(at, texts[0], matcher, routes, share.homes)))
+    work.count_matches(posts, at)
     has_instants = "ts" in posts.column_names and posts["ts"].type == INSTANT
     instants = _column(posts["ts"]).take(pa.array(at)) if has_instants else pa.nulls(len(at), INSTANT)
     columns = [ids, *texts, instants, pa.nulls(len(at), _TEXT)]

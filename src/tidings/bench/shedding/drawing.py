@@ -34,7 +34,7 @@ def draw(part: SheddingPart, figures: dict[str, Any], path: Path) -> None:
         titles = {
             "came": "Posts that came since the last sample",
             "lag_s": "Oldest waiting post, seconds",
-            "level": "Level",
+            "level": "Expected to be lost, per cent of the matches",
             "batch_s": "Time of a batch, seconds",
         }
         panels = [Panel(title, curves=_curves(figures, "overload", "second", name)) for name, title in titles.items()]

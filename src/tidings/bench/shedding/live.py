@@ -1,9 +1,10 @@
 """What does a pipeline on Spark do in a spike, if it may shed and if it may not?
 
 Posts come from Kafka, at half of what can be handled, then at ``peak`` times that, then at a quarter of it. What can be
-handled is measured first, by the same pipeline while it has more to do than it can. Afterwards what the sink has is
-compared with what the index of all subscriptions says: nothing may be wrong or there twice, and without shedding
-nothing may be missing.
+handled is measured first, by the same pipeline while it has more to do than it can. Three pipelines follow, one after
+another: one that sheds as it does by default, one that drops posts at random to the same capacity, with all else
+alike, and one that sheds nothing. Afterwards what the sink has is compared with what the index of all subscriptions
+says: nothing may be wrong or there twice, and without shedding nothing may be missing.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -29,13 +30,15 @@ from tidings.index.guard import GuardIndex
 from tidings.model import DataError
 from tidings.registry import Registry
 from tidings.shedding.simulation import turns
+from tidings.terms.vocabulary import IntArray
 
 if TYPE_CHECKING:
+    from tidings.spark import Overload
     from tidings.spark.journal import Report
     from tidings.spark.pipeline import Running
 
 MATCHERS = 16
-MODES = ("shed", "block")
+MODES = ("shed", "random", "block")
 _FIRST_BATCH_S = 300.0
 _TRIAL_BATCHES = 6
 _PATIENCE = 8
@@ -45,19 +48,19 @@ _PATIENCE = 8
 class Settings:
     """``peak``: the rate of the spike, where what can be handled is 1; ``delay_s``: that is tolerated.
 
-    ``batch_posts``: in a batch at most, in the trial as well; about what two cores handle in a quarter of ``delay_s``,
-    as a pipeline admits. A batch costs some time however small it is, so smaller ones would handle less than was
+    ``batch_posts``: in a batch at most, in the trial as well; about what two cores handle in ``delay_s``, as ``tidings
+    run`` starts Kafka with. A batch costs some time however small it is, so smaller ones would handle less than was
     measured.
     """
 
     peak: float = 2.0
     spike_s: float = 120.0
     before_s: float = 30.0
-    after_s: float = 60.0
+    after_s: float = 45.0
     delay_s: float = 10.0
-    batch_posts: int = 20_000
-    trial_rate: float = 12_000.0
-    trial_s: float = 120.0
+    batch_posts: int = 80_000
+    trial_rate: float = 16_000.0
+    trial_s: float = 60.0
     sample_s: float = 1.0
 
     def phases(self) -> tuple[tuple[float, float], ...]:
@@ -71,12 +74,13 @@ class Settings:
 
 @dataclass(slots=True)
 class Run:
-    """What was seen of a pipeline: a row every second, and the reports of its batches."""
+    """What was seen of a pipeline: a row every second, the reports of its batches, and which posts the spike was."""
 
     mode: str
     rows: list[Row] = field(default_factory=list)
     reports: dict[int, Report] = field(default_factory=dict)
     sent: int = 0
+    spike: tuple[int, int] = (0, 0)
     catching_up_s: float = 0.0
 
     def posts(self) -> int:
@@ -129,13 +133,15 @@ class Live:
                     pause(running, self.settings.sample_s)
                     run.read(running)
                 began_s, sent = time.monotonic(), feed.sent
+                starts = []
                 for seconds, rate in phases:
                     feed.change(rate * capacity)
+                    starts.append(feed.sent)
                     for _ in self._seconds(seconds, running):
                         run.read(running)
                         came, sent = feed.sent - sent, feed.sent
                         run.rows.append(_row(run, feed, came, time.monotonic() - began_s))
-            began_s = time.monotonic()
+            began_s, run.spike = time.monotonic(), (starts[1], starts[2])
             running.process_all()
             run.catching_up_s = time.monotonic() - began_s
             run.read(running)
@@ -151,7 +157,8 @@ class Live:
         right = np.isin(numbers % posts * len(ids) + asked, truth.rows * len(ids) + truth.numbers)
         twice = table.num_rows - len(np.unique(numbers * len(ids) + asked))
         times = run.sent // posts + (np.arange(posts) < run.sent % posts)
-        wanted = int((np.bincount(truth.rows, minlength=posts) * times).sum())
+        each = np.bincount(truth.rows, minlength=posts)
+        wanted = int((each * times).sum())
         lost, told = wanted - table.num_rows, sum(report.lost for report in run.reports.values())
         if not right.all() or twice or (lost and run.mode == "block"):
             raise DataError(
@@ -160,7 +167,7 @@ class Live:
             )
         return {"posts": run.sent, "matches": table.num_rows, "lost": lost, "lost_told": round(told)} | {
             "told_by_true": ratio(told, lost), "accuracy": round(table.num_rows / wanted, 4)
-        }  # fmt: skip
+        } | _of_spike(run, numbers, each)  # fmt: skip
 
     def _feed(self, rate: float) -> Feed:
         return Feed(self.stage.broker.servers, bodies(self.workload.posts), rate)
@@ -168,7 +175,7 @@ class Live:
     @contextmanager
     def _started(self, run: Run, feed: Feed) -> Iterator[Running]:
         """A pipeline that has done a batch."""
-        from tidings.spark import Overload, ParquetSink, Pipeline, Plan  # noqa: PLC0415  # Spark only where it is used
+        from tidings.spark import ParquetSink, Pipeline, Plan  # noqa: PLC0415  # Spark only where it is used
         from tidings.spark.kafka import posts_from_kafka  # noqa: PLC0415
 
         stage, folder, most = self.stage, self.stage.folder / run.mode, self.settings.batch_posts
@@ -180,12 +187,19 @@ class Live:
             plan=Plan("partitioned", MATCHERS),
             sample=self.workload.sample,
             spread=False,
-            overload=Overload(delay_s=self.settings.delay_s) if run.mode == "shed" else "block",
+            overload=self._overload(run.mode),
         )
         with pipeline.start() as running:
             for _ in until(lambda: bool(run.reports), _FIRST_BATCH_S, running):
                 run.read(running)
             yield running
+
+    def _overload(self, mode: str) -> Overload | Literal["block"]:
+        from tidings.spark import Overload  # noqa: PLC0415
+
+        if mode in ("shed", "random"):
+            return Overload("threshold" if mode == "shed" else "random", delay_s=self.settings.delay_s)
+        return "block"
 
     def _seconds(self, seconds: float, running: Running) -> Iterator[float]:
         """Every sample's second, until it is enough."""
@@ -198,7 +212,7 @@ class Live:
 
 
 def measure(workload: Workload, settings: Settings, stage: Stage, advance: Advance = silent) -> dict[str, Any]:
-    """The figures of both runs, with their samples as lists; ``advance`` is told of seconds."""
+    """The figures of all runs, with their samples as lists; ``advance`` is told of seconds."""
     registry = Registry.create(stage.folder / "registry")
     registry.add(workload.subscriptions)
     live = Live(workload, settings, stage, registry, advance)
@@ -219,25 +233,36 @@ def measure(workload: Workload, settings: Settings, stage: Stage, advance: Advan
         **asdict(settings),
         "posts_per_s": round(capacity),
         **verdicts,
-        "block_catching_up_s": round(runs[1].catching_up_s, 1),
+        "shed_by_random": ratio(verdicts["shed_spike_matches"], verdicts["random_spike_matches"]),
+        "block_catching_up_s": round(runs[-1].catching_up_s, 1),
         **columns([{"overload": run.mode} | row for run in runs for row in run.rows]),
     }
 
 
 def verdicts_of(rows: list[Row], settings: Settings) -> Row:
-    """The longest lag, between which levels it was in the second half of the spike, and when it was 0 again."""
+    """The longest lag, also from a quarter of the spike on; the levels in its second half; when it was 0 again."""
     start, end = settings.before_s, settings.before_s + settings.spike_s
     rest = [row["level"] for row in rows if (start + end) / 2 <= row["second"] < end]
+    settled = [row["lag_s"] for row in rows if start + settings.spike_s / 4 <= row["second"] < end]
     later = [row for row in rows if row["second"] >= end]
     back = next((row["second"] - end for row in later if not row["level"]), None)
     return {
         "most_lag_s": max(row["lag_s"] for row in rows),
+        "settled_lag_s": max(settled, default=0.0),
         "rest_low": min(rest, default=0),
         "rest_high": max(rest, default=0),
         "turns_at_rest": max(len(turns(rest)) - 1, 0),
         "back_to_0_s": None if back is None else round(back, 1),
         "last_level": rows[-1]["level"],
     }
+
+
+def _of_spike(run: Run, numbers: IntArray, each: IntArray) -> Row:
+    """The matches of the posts of the spike, and which part these are; post n has ``each[n % len(each)]``."""
+    first, last = run.spike
+    kept = int(np.count_nonzero((numbers >= first) & (numbers < last)))
+    wanted = int(each[np.arange(first, last) % len(each)].sum())
+    return {"spike_matches": kept, "spike_accuracy": round(kept / wanted, 4) if wanted else None}
 
 
 def _row(run: Run, feed: Feed, came: int, second: float) -> Row:
