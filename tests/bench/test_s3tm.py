@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from tidings.bench.names import Model, S3tmFigure, Sent
+from tidings.bench.names import Model, S3tmFigure, Sent, Source
 from tidings.bench.s3tm import FIGURES, Asking, Corpus, Plan, draw, on_spark
 from tidings.bench.s3tm.corpus import folds
 from tidings.bench.s3tm.on_spark import Run, beside, check
@@ -73,6 +74,25 @@ def test_posts_that_are_measured_are_not_those_that_are_subscribed_to(asking: As
         posts = texts.take(pa.array(asking.corpus.drawn(asking.seed, use)[:200]))
         same = tweet_based(posts, 200, 1, ENGLISH)["query"].to_pylist()
         assert len(asked & set(same)) < 100
+
+
+def test_of_notes_those_that_a_person_opened_are_the_corpus(tmp_path: Path) -> None:
+    rows = [(1, "opened", "none"), (2, "closed", "none"), (3, "opened", "an app"), (4, "opened", "none")]
+    columns: dict[str, object] = {
+        "id": [row[0] for row in rows],
+        "ts": pa.array([0, 1, 2, 3], pa.timestamp("us", tz="UTC")),
+        "lat": [0.5] * 4,
+        "lon": [0.5] * 4,
+        "text": ["no road", "done", "hello", "road closed"],
+        "kind": [row[1] for row in rows],
+        "country": ["x"] * 4,
+        "app": [row[2] for row in rows],
+    }
+    pq.write_table(pa.table(columns), tmp_path / "notes.parquet")
+    corpus = Corpus.read(tmp_path, None, 1, Source.notes)
+    assert corpus.table["id"].to_pylist() == ["1", "4"] and corpus.table.column_names == ["id", "ts", "text"]
+    with pytest.raises(DataError, match=r"no file .*tweets.parquet"):
+        Corpus.read(tmp_path, None, 1)
 
 
 def test_folds_are_equally_large_and_need_posts() -> None:

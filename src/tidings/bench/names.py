@@ -65,6 +65,13 @@ class Model(StrEnum):
     topics = "topics"
 
 
+class Source(StrEnum):
+    """Whose posts the evaluation of [S3TM] is made with: long tweets, or notes on a map, which are short."""
+
+    tweets = "tweets"
+    notes = "notes"
+
+
 class Sent(StrEnum):
     """What a post is sent for: each word that somebody subscribes to ([S3TM] 3.1), or those that file something."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tidings.bench.names import Name, Part, Peer, S3tmFigure, SheddingPart, SparkPart
+from tidings.bench.names import Name, Part, Peer, S3tmFigure, SheddingPart, Source, SparkPart
 
 if TYPE_CHECKING:
     from tidings.bench.matching import Workload
@@ -265,6 +265,9 @@ def s3tm(  # noqa: PLR0913
         int, typer.Option(min=100, help="Where the number of subscriptions grows, it ends here.")
     ] = 1_000_000,
     data: Data = None,
+    source: Annotated[Source, typer.Option("--corpus", help="Which file of the folder the posts are from.")] = (
+        Source.tweets
+    ),
     seed: Seed = 1,
     output_format: HowToPrint = Format.table,
     save: Annotated[Path | None, typer.Option(help="Also write s3tm-FIGURE.json to this folder.")] = None,
@@ -279,14 +282,16 @@ def s3tm(  # noqa: PLR0913
     from tidings.bench.s3tm import FIGURES, Asking, Corpus, Plan, draw  # noqa: PLC0415
     from tidings.cli.output import progress  # noqa: PLC0415
 
-    asking = Asking(Corpus.read(data, posts, seed), seed)
+    asking = Asking(Corpus.read(data, posts, seed, source), seed)
+    suffix = "" if source == Source.tweets else f"-{source.value}"
     for name in figures or list(S3tmFigure):
         with progress(f"partitionings for {name}", None) as advance:
             plan = Plan(learn, folds, measured or folds, networks, subscriptions, most, seed=seed, advance=advance)
             found = FIGURES[name](asking, plan)
         if plot:
-            draw(name, found, plot / f"s3tm-{name}.svg")
-        _tell(f"s3tm {name}", data, found, seed, output_format, save / f"s3tm-{name}.json" if save else None)
+            draw(name, found, plot / f"s3tm-{name}{suffix}.svg")
+        file = save / f"s3tm-{name}{suffix}.json" if save else None
+        _tell(f"s3tm {name}{suffix}", data, found, seed, output_format, file, f"{source.value}.parquet")
 
 
 @app.command(epilog="Example: tidings bench shedding accuracy --data path/to/data --plot shedding-accuracy.svg")
@@ -339,13 +344,19 @@ def shedding(  # noqa: PLR0913
 
 
 def _tell(
-    name: str, data: Path | None, figures: dict[str, Any], seed: int, output_format: Format, save: Path | None
+    name: str,
+    data: Path | None,
+    figures: dict[str, Any],
+    seed: int,
+    output_format: Format,
+    save: Path | None,
+    files: str = "real files",
 ) -> None:
     """Print the figures, and write them to a file if asked."""
     from tidings.bench.result import Result  # noqa: PLC0415
     from tidings.cli.output import print_figures  # noqa: PLC0415
 
-    result = Result(name, "real files" if data else "made-up posts", figures, seed)
+    result = Result(name, files if data else "made-up posts", figures, seed)
     if save:
         result.save(save)
     print_figures(result, output_format)
