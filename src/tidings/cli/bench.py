@@ -276,8 +276,8 @@ def s3tm(  # noqa: PLR0913
     """The evaluation of the S3TM paper: partitioners of words, learned from some posts and measured with others.
 
     words: the data. matchers, subscriptions, weeks: spread, imbalance and throughput by them. learning: time.
-    placement: of subscriptions. headline: all posts but a fold, by words and by guards, terms split or not. spark: what
-    mappings promise beside what Spark does.
+    cost: of a matcher by its words. placement: of subscriptions. headline: all posts but a fold, by words and by
+    guards, terms split or not. readings: of SALB. spark: what mappings promise beside what Spark does.
     """
     from tidings.bench.s3tm import FIGURES, Asking, Corpus, Plan, draw  # noqa: PLC0415
     from tidings.cli.output import progress  # noqa: PLC0415

@@ -1,7 +1,7 @@
 """At which matchers does each subscription live, and which of them delivers?"""
 
 from tidings.placement.burdens import Burdens, burdens_of
-from tidings.placement.cost import Line, fitted
+from tidings.placement.cost import Line, LookUps, fitted, look_ups
 from tidings.placement.homes import Homes, found_along, once
 from tidings.placement.lasp import Lasp
 from tidings.placement.placers import RAREST, Anycast, Placer, Rarest
@@ -14,6 +14,7 @@ __all__ = [
     "Homes",
     "Lasp",
     "Line",
+    "LookUps",
     "Placement",
     "Placer",
     "Rarest",
@@ -22,6 +23,7 @@ __all__ = [
     "burdens_of",
     "fitted",
     "found_along",
+    "look_ups",
     "once",
     "place",
 ]

@@ -13,6 +13,9 @@ from tidings.bench.matching import Advance, silent
 from tidings.bench.s3tm.corpus import folds
 from tidings.partitioning.learning import Hashed, Incidence, Network, Partitioner, Quality, Refined, Salb, measure
 
+LISTING = "SALB listing"
+"""SALB as the listing of the thesis has it."""
+
 METHODS: dict[str, Callable[..., Partitioner]] = {
     "hash": Hashed,
     "gC": lambda **settings: Network(cut="gC", **settings),
@@ -20,6 +23,7 @@ METHODS: dict[str, Callable[..., Partitioner]] = {
     "gFCL": lambda **settings: Network(cut="gFCL", **settings),
     "gNFCL": lambda **settings: Network(cut="gNFCL", **settings),
     "SALB": Salb,
+    LISTING: lambda **settings: Salb(imbalance="sqrt(var/mean)", **settings),
     "refined": Refined,
 }
 NETWORKS = frozenset({"gC", "gFC", "gFCL", "gNFCL"})
