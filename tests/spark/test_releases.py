@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +20,7 @@ from tidings.index import BruteForce
 from tidings.language import parse, to_text
 from tidings.model import DataError, Subscription
 from tidings.partitioning import LearnedMapping, Owners, Router
+from tidings.placement import PlacementPolicy, PlacerName
 from tidings.registry import Registry
 from tidings.spark.mappings import Mappings
 from tidings.spark.releases import Plan, Release, Releases
@@ -62,7 +64,8 @@ def test_every_release_equals_brute_force(tmp_path_factory: pytest.TempPathFacto
     home = tmp_path_factory.mktemp("releases")
     registry = Registry.create(home / "registry")
     plan = data.draw(st.sampled_from(LAYOUTS))
-    releases = Releases(home / "releases", plan=plan)
+    placement = PlacementPolicy(data.draw(st.sampled_from(get_args(PlacerName))))
+    releases = Releases(home / "releases", plan=plan, placement=placement)
     Mappings(home / "releases" / "mappings").put(data.draw(learned()), page(planned=5))
     live: dict[str, Subscription] = {}
     history: dict[int, dict[str, Subscription]] = {registry.version: {}}

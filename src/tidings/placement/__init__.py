@@ -6,6 +6,7 @@ from tidings.placement.homes import Homes, found_along, once
 from tidings.placement.lasp import Lasp
 from tidings.placement.placers import RAREST, Anycast, Placer, Rarest
 from tidings.placement.placing import Placement, Routing, Share, place
+from tidings.placement.policy import PlacementPolicy, PlacerName
 
 __all__ = [
     "RAREST",
@@ -16,7 +17,9 @@ __all__ = [
     "Line",
     "LookUps",
     "Placement",
+    "PlacementPolicy",
     "Placer",
+    "PlacerName",
     "Rarest",
     "Routing",
     "Share",

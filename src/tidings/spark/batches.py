@@ -17,6 +17,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, Observation
 
 from tidings.model.values import utc_now
+from tidings.placement import PlacementPolicy
 from tidings.registry import Registry
 from tidings.spark.columns import Columns
 from tidings.spark.filed import empty
@@ -52,6 +53,7 @@ class Handler:
     sample: pa.Table | None
     spread: bool
     learn: Learn
+    placement: PlacementPolicy = field(default_factory=PlacementPolicy)
     governor: Governor | None = None
     _releases: Releases | None = field(default=None, init=False)
     _learner: Learner | None = field(default=None, init=False)
@@ -60,7 +62,7 @@ class Handler:
         began, is_first = time.perf_counter(), self._releases is None
         releases = self._opened()
         pin = self.home.journal.pinned(number, lambda: self._proposed(number))
-        release = releases.release(self.registry, pin.version, pin.mapping)
+        release = releases.release(self.registry, pin.version, pin.mapping, pin.placement)
         if self.spread:
             publications = publications.repartition(publications[f"`{self.columns.id.replace('`', '``')}`"])
         batch = Batch(self.pipeline, number)
@@ -71,7 +73,7 @@ class Handler:
         self.home.journal.close(report)
         if self.governor is not None:
             self.governor.learn(report, notes, is_usual=not is_first)
-        releases.forget_before(release.version, release.mapping)  # Spark runs no earlier batch again
+        releases.forget_before(*release.key)  # Spark runs no earlier batch again
         self.home.mappings.forget_before(release.mapping)
         self.home.journal.forget_before(number - KEPT_BATCHES)
         self._look(release, number)
@@ -79,7 +81,7 @@ class Handler:
     def _opened(self) -> Releases:
         if self._releases is None:
             folder, mappings = self.home.releases, self.home.mappings
-            self._releases = Releases(folder, self.registry.analyser, self.sample, self.plan, mappings)
+            self._releases = Releases(folder, self.registry.analyser, self.sample, self.plan, mappings, self.placement)
         return self._releases
 
     def _kept(self, publications: DataFrame) -> int:
@@ -97,7 +99,8 @@ class Handler:
     def _proposed(self, number: int) -> Pin:
         release = self._opened().release(self.registry, self.registry.version)
         cut = None if self.governor is None else self.governor.cut(number, release.layout)
-        return Pin(number, release.version, release.layout, release.matchers, utc_now(), release.mapping, cut)
+        layout, matchers = release.layout, release.matchers
+        return Pin(number, release.version, layout, matchers, utc_now(), release.mapping, cut, release.placement)
 
     def _write(self, find: Callable[..., DataFrame], batch: Batch) -> Notes:
         """Give the matches to the sink, and return what came with them: in one pass over the publications."""

@@ -28,7 +28,7 @@ class Pin:
     """What a batch is run with: ``at`` is the instant of publications that have none.
 
     ``mapping`` is a name (:mod:`tidings.spark.mappings`), empty where it is not told. ``cut`` is what is left undone in
-    an overload; None: nothing.
+    an overload; None: nothing. ``placement`` is the name of a :class:`tidings.placement.PlacementPolicy`.
     """
 
     batch: int
@@ -38,6 +38,7 @@ class Pin:
     at: datetime
     mapping: str = ""
     cut: Cut | None = None
+    placement: str = "rarest"
 
 
 @dataclass(frozen=True, slots=True)

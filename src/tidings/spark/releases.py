@@ -14,7 +14,7 @@ import re
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -24,6 +24,7 @@ from tidings.index.store import described, replace_json
 from tidings.index.subscribers import keyed
 from tidings.model import DataError
 from tidings.partitioning import Mapping
+from tidings.placement import PlacementPolicy
 from tidings.registry import Registry, fold
 from tidings.registry.folder import exclusive
 from tidings.spark.mappings import WHOLE, Mappings, hash_name
@@ -37,9 +38,24 @@ REPLICATED_BYTES = 2 << 30
 """Up to this size an index is replicated, unless somebody says otherwise: all workers of a machine share its pages."""
 
 _RELEASE, _SEGMENT, _LOCK = "release-", "segment-", "lock"
-_NAME = re.compile(rf"{_RELEASE}(\d+)(?:-(.+))?\.json")
+_NAME = re.compile(rf"{_RELEASE}(\d+)(?:-([^+]+?))?(?:\+(.+))?\.json")
+_RAREST = PlacementPolicy().name
 _BYTES_EACH = 32
 _log = logging.getLogger(__name__)
+
+
+class Key(NamedTuple):
+    """Which release it is: of a version of the registry, by a mapping and a placement; no mapping if it is not told."""
+
+    version: int
+    mapping: str
+    placement: str = _RAREST
+
+    def path(self, folder: Path) -> Path:
+        """Its file. What is the default is not in its name, so that releases of before are found."""
+        mapping = f"-{self.mapping}" if self.mapping else ""
+        placement = f"+{self.placement}" if self.placement != _RAREST else ""
+        return folder / f"{_RELEASE}{self.version}{mapping}{placement}.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +64,7 @@ class Release:
 
     ``folder`` is a path that all machines share; if it is ``shipped``, Spark carried its files to each of them instead.
     ``attributes`` are those that somebody asks about: no other column has to be read. ``mapping`` is the name of that
-    by which it is partitioned.
+    by which it is partitioned, ``placement`` that of the policy by which subscriptions were placed.
     """
 
     folder: str
@@ -60,6 +76,11 @@ class Release:
     analyser: Analyser = ENGLISH
     shipped: bool = False
     mapping: str = WHOLE
+    placement: str = _RAREST
+
+    @property
+    def key(self) -> Key:
+        return Key(self.version, self.mapping, self.placement)
 
     @property
     def matchers(self) -> int:
@@ -101,23 +122,24 @@ class Plan:
         return layout
 
 
-def newest_release(folder: Path) -> tuple[str, list[Path]]:
-    """The mapping of the newest release of a folder, and the files of its router; nothing where there is none."""
+def newest_release(folder: Path) -> tuple[Key, list[Path]]:
+    """The key of the newest release of a folder, and the files of its router; none of them where there is none."""
     listed = _listed(folder)
     if not listed:
-        return "", []
-    version, mapping = listed[-1]
+        return Key(0, ""), []
+    newest = listed[-1]
     try:
-        routers = json.loads(_path(folder, version, mapping).read_text())["routers"]
+        routers = json.loads(newest.path(folder).read_text())["routers"]
     except (ValueError, KeyError, TypeError):
-        return "", []
-    return mapping, [folder / name for name in routers]
+        return Key(0, ""), []
+    return newest, [folder / name for name in routers]
 
 
 class Releases:
     """The releases in ``folder``, which one driver at a time writes to. Not safe to share between threads.
 
-    ``sample``: publications like those to come, to choose guards by.
+    ``sample``: publications like those to come, to choose guards by. ``placement``: how subscriptions are placed in new
+    releases of the partitioned layout.
 
     >>> from tempfile import TemporaryDirectory
     >>> home = TemporaryDirectory()
@@ -136,21 +158,24 @@ class Releases:
         sample: pa.Table | None = None,
         plan: Plan | None = None,
         mappings: Mappings | None = None,
+        placement: PlacementPolicy | None = None,
     ) -> None:
         self.folder = Path(folder)
         self._analyser = analyser
         self._sample = sample
         self._plan = plan or Plan()
         self._mappings = mappings or Mappings(self.folder / "mappings")
+        self._placement = placement or PlacementPolicy()
         self._mapping: tuple[str, Mapping | None] = WHOLE, None
         self._newest: tuple[Release, Shares] | None = None
 
-    def release(self, registry: Registry, version: int, mapping: str = "") -> Release:
+    def release(self, registry: Registry, version: int, mapping: str = "", placement: str = "") -> Release:
         """The release of a version of the registry: found, brought forward from an earlier one, or compiled.
 
         ``mapping`` is a name; without one, the newest of the folder of mappings. One that cannot be read is replaced by
-        the hash. Cost: that of the changes since the release before, and now and then, and where the mapping is
-        another one, that of all subscriptions (some 6 s for a million).
+        the hash. ``placement`` is a name too; without one, that of new releases. Cost: that of the changes since the
+        release before, and now and then, and where mapping or placement is another one, that of all subscriptions
+        (some 6 s for a million).
         """
         if registry.analyser != self._analyser:
             raise DataError("the registry has another analyser than its releases; give both the same one")
@@ -158,13 +183,13 @@ class Releases:
             mapping = mapping or self._planned(version)
             if not mapping:
                 return self._compiled(version, keyed(registry.snapshot(version)))
-            mapping = self._usable(mapping)
-            found = self._read(version, mapping)
+            key = self._key(version, self._usable(mapping), placement)
+            found = self._read(key)
             if found is not None:
                 return found
-            before = self._before(version, mapping)
+            before = self._before(key)
             forward = None if before is None else self._forward(registry, version, *before)
-            return forward or self._compiled(version, keyed(registry.snapshot(version)), mapping)
+            return forward or self._compiled(version, keyed(registry.snapshot(version)), key.mapping, key.placement)
 
     def compiled(self, subscriptions: pa.Table, mapping: Mapping | None = None) -> Release:
         """The release of a table of subscriptions that were checked, which belongs to no registry.
@@ -176,19 +201,23 @@ class Releases:
                 self._mapping = "given", mapping
             return self._compiled(0, keyed(subscriptions), "" if mapping is None else "given")
 
-    def forget_before(self, version: int, mapping: str = "") -> None:
+    def forget_before(self, version: int, mapping: str = "", placement: str = "") -> None:
         """Remove the releases of earlier versions, and all files that no other release names.
 
-        With ``mapping``, those of that version and other mappings too.
+        With ``mapping`` or ``placement``, those of that version and another mapping or placement too.
         """
         with exclusive(self.folder):
             releases = _listed(self.folder)
-            old = [(n, name) for n, name in releases if n < version or (n == version and name != (mapping or name))]
-            kept = [self._read(*which) for which in releases if which not in old]
+            wanted = [
+                key
+                for key in releases
+                if key.version > version or key == (version, mapping or key.mapping, placement or key.placement)
+            ]
+            old, kept = set(releases) - set(wanted), [self._read(key) for key in wanted]
             if self._newest is not None:
                 kept.append(self._newest[0])
-            for which in old:
-                _path(self.folder, *which).unlink(missing_ok=True)
+            for key in old:
+                key.path(self.folder).unlink(missing_ok=True)
             named = frozenset[str]().union(*(release.files for release in kept if release is not None))
             for kind in (_SEGMENT, HOMES, ROUTER):
                 for file in self.folder.glob(f"{kind}*"):
@@ -198,12 +227,16 @@ class Releases:
     def _planned(self, version: int) -> str:
         """The mapping that a new release has; empty where the size of the index has to decide."""
         layout = self._plan.layout
-        names = [name for number, name in _listed(self.folder) if number <= version and name]
+        names = [key.mapping for key in _listed(self.folder) if key.version <= version and key.mapping]
         if layout == "auto" and names:
             layout = "replicated" if names[-1] == WHOLE else "partitioned"
         if layout == "auto":
             return ""
         return WHOLE if layout == "replicated" else self._mappings.newest(self._plan.matchers)
+
+    def _key(self, version: int, mapping: str, placement: str = "") -> Key:
+        """Where nothing is divided, nothing is placed."""
+        return Key(version, mapping, _RAREST if mapping == WHOLE else placement or self._placement.name)
 
     def _usable(self, name: str) -> str:
         """The name of a mapping that can be read, and is at hand."""
@@ -216,30 +249,33 @@ class Releases:
                 self._mapping = name, self._mappings.mapping(name)
         return name
 
-    def _compiled(self, version: int, subscriptions: pa.Table, mapping: str = "") -> Release:
+    def _compiled(self, version: int, subscriptions: pa.Table, mapping: str = "", placement: str = "") -> Release:
         if not mapping:
             layout = self._plan.chosen(subscriptions)
             mapping = self._usable(WHOLE if layout == "replicated" else self._mappings.newest(self._plan.matchers))
-        began, shares = time.perf_counter(), self._shares()
+        key = self._key(version, mapping, placement)
+        began, shares = time.perf_counter(), self._shares(key.placement)
         shares.fill(subscriptions)
-        release = self._written(version, mapping, shares)
+        release = self._written(key, shares)
         took_s = time.perf_counter() - began
         _log.info("%d subscriptions were laid out by the mapping %s in %.1f s", len(subscriptions), mapping, took_s)
         return release
 
-    def _shares(self) -> Shares:
-        return Shares(self.folder, self._mapping[1], self._analyser, self._sample)
+    def _shares(self, placement: str) -> Shares:
+        mapping = self._mapping[1]
+        placer = PlacementPolicy.named(placement).made(mapping.matchers if mapping else 1)
+        return Shares(self.folder, mapping, self._analyser, self._sample, placer)
 
-    def _before(self, version: int, mapping: str) -> tuple[Release, Shares] | None:
-        """The nearest earlier release by the same mapping, and its shares, which are about to be changed."""
+    def _before(self, key: Key) -> tuple[Release, Shares] | None:
+        """The nearest earlier release of the same mapping and placement, and its shares, which are about to change."""
         newest, self._newest = self._newest, None
-        earlier = [number for number, name in _listed(self.folder) if number < version and name == mapping]
-        for number in reversed(earlier):
-            if newest is not None and (newest[0].version, newest[0].mapping) == (number, mapping):
+        earlier = [one for one in _listed(self.folder) if one.version < key.version and one[1:] == key[1:]]
+        for one in reversed(earlier):
+            if newest is not None and newest[0].key == one:
                 return newest if self._is_whole(newest[0]) else None
-            found = self._read(number, mapping)
+            found = self._read(one)
             if found is not None:
-                shares = self._shares()
+                shares = self._shares(one.placement)
                 try:
                     shares.open(found.parts, found.routers)
                 except DataError as error:
@@ -257,11 +293,11 @@ class Releases:
             except DataError as error:
                 _log.warning("%s; the index is compiled again from the registry", error)
                 return None
-        return self._written(version, before.mapping, shares)
+        return self._written(before.key._replace(version=version), shares)
 
-    def _written(self, version: int, mapping: str, shares: Shares) -> Release:
+    def _written(self, key: Key, shares: Shares) -> Release:
         parts, routers = shares.save()
-        release = self._release(version, mapping, parts, routers, shares.attributes())
+        release = self._release(key, parts, routers, shares.attributes())
         content: dict[str, JSON] = {
             "format": FORMAT,
             "language": described(self._analyser),
@@ -270,20 +306,30 @@ class Releases:
             "routers": routers,
             "attributes": release.attributes,
         }
-        replace_json(_path(self.folder, version, mapping), content)
+        replace_json(key.path(self.folder), content)
         self._newest = release, shares
         return release
 
     def _release(
-        self, version: int, mapping: str, parts: tuple[Part, ...], routers: tuple[str, ...], attributes: tuple[str, ...]
+        self, key: Key, parts: tuple[Part, ...], routers: tuple[str, ...], attributes: tuple[str, ...]
     ) -> Release:
-        layout: Layout = "replicated" if mapping == WHOLE else "partitioned"
-        folder = str(self.folder)
-        return Release(folder, version, layout, parts, routers, attributes, self._analyser, mapping=mapping)
+        layout: Layout = "replicated" if key.mapping == WHOLE else "partitioned"
+        version, mapping, placement = key
+        return Release(
+            str(self.folder),
+            version,
+            layout,
+            parts,
+            routers,
+            attributes,
+            self._analyser,
+            mapping=mapping,
+            placement=placement,
+        )
 
-    def _read(self, version: int, mapping: str) -> Release | None:
-        """The release of a version and mapping; None if there is none, or if files of it are gone."""
-        path = _path(self.folder, version, mapping)
+    def _read(self, key: Key) -> Release | None:
+        """The release of a key; None if there is none, or if files of it are gone."""
+        path = key.path(self.folder)
         try:
             found = json.loads(path.read_text())
             if found["format"] < FORMAT:
@@ -291,7 +337,7 @@ class Releases:
             if found["format"] != FORMAT or found["language"] != described(self._analyser):
                 raise DataError(f"{str(path)!r} is of another format or for another analyser; name another folder")
             parts = tuple(Part(tuple(part["segments"]), part["homes"]) for part in found["parts"])
-            release = self._release(version, mapping, parts, tuple(found["routers"]), tuple(found["attributes"]))
+            release = self._release(key, parts, tuple(found["routers"]), tuple(found["attributes"]))
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -303,11 +349,7 @@ class Releases:
         return all((self.folder / name).exists() for name in release.files)
 
 
-def _listed(folder: Path) -> list[tuple[int, str]]:
-    """The versions and mappings of all releases, in order; no mapping where that is not told."""
+def _listed(folder: Path) -> list[Key]:
+    """The keys of all releases, in order."""
     found = (_NAME.fullmatch(path.name) for path in folder.glob(f"{_RELEASE}*.json"))
-    return sorted((int(name[1]), name[2] or "") for name in found if name)
-
-
-def _path(folder: Path, version: int, mapping: str) -> Path:
-    return folder / (f"{_RELEASE}{version}-{mapping}.json" if mapping else f"{_RELEASE}{version}.json")
+    return sorted(Key(int(name[1]), name[2] or "", name[3] or _RAREST) for name in found if name)
