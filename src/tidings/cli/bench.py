@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,8 +14,12 @@ from tidings.bench.names import Name, Part, Peer, S3tmFigure, SheddingPart, Sour
 
 if TYPE_CHECKING:
     from tidings.bench.matching import Workload
+    from tidings.bench.result import Result
 
 app = typer.Typer(name="bench", help="Measure, and check that what is compared is equal.", no_args_is_help=True)
+
+
+MADE_UP = "made-up posts"
 
 
 class Format(StrEnum):
@@ -59,7 +64,7 @@ def analysis(
     table = read_texts(posts, rows) if posts else Posts(seed=seed).table(rows or 50_000)
     with progress("analysing", table.num_rows) as advance:
         figures = measure(table["text"], advance)
-    dataset = posts.name if posts else "made-up posts"
+    dataset = posts.name if posts else MADE_UP
     result = Result("analysis", dataset, figures, None if posts else seed)
     if save:
         result.save(save)
@@ -280,18 +285,21 @@ def s3tm(  # noqa: PLR0913
     guards, terms split or not. readings: of SALB. spark: what mappings promise beside what Spark does.
     """
     from tidings.bench.s3tm import FIGURES, Asking, Corpus, Plan, draw  # noqa: PLC0415
-    from tidings.cli.output import progress  # noqa: PLC0415
+    from tidings.cli.output import print_figures, progress  # noqa: PLC0415
 
     asking = Asking(Corpus.read(data, posts, seed, source), seed)
     suffix = "" if source == Source.tweets else f"-{source.value}"
     for name in figures or list(S3tmFigure):
+        file = save / f"s3tm-{name}{suffix}.json" if save else None
+        keep = partial(_kept, f"s3tm {name}{suffix}", f"{source.value}.parquet" if data else MADE_UP, seed, file)
         with progress(f"partitionings for {name}", None) as advance:
-            plan = Plan(learn, folds, measured or folds, networks, subscriptions, most, seed=seed, advance=advance)
+            plan = Plan(
+                learn, folds, measured or folds, networks, subscriptions, most, seed=seed, advance=advance, so_far=keep
+            )
             found = FIGURES[name](asking, plan)
         if plot:
             draw(name, found, plot / f"s3tm-{name}{suffix}.svg")
-        file = save / f"s3tm-{name}{suffix}.json" if save else None
-        _tell(f"s3tm {name}{suffix}", data, found, seed, output_format, file, f"{source.value}.parquet")
+        print_figures(keep(found), output_format)
 
 
 @app.command(epilog="Example: tidings bench shedding accuracy --data path/to/data --plot shedding-accuracy.svg")
@@ -344,19 +352,19 @@ def shedding(  # noqa: PLR0913
 
 
 def _tell(
-    name: str,
-    data: Path | None,
-    figures: dict[str, Any],
-    seed: int,
-    output_format: Format,
-    save: Path | None,
-    files: str = "real files",
+    name: str, data: Path | None, figures: dict[str, Any], seed: int, output_format: Format, save: Path | None
 ) -> None:
     """Print the figures, and write them to a file if asked."""
-    from tidings.bench.result import Result  # noqa: PLC0415
     from tidings.cli.output import print_figures  # noqa: PLC0415
 
-    result = Result(name, files if data else "made-up posts", figures, seed)
+    print_figures(_kept(name, "real files" if data else MADE_UP, seed, save, figures), output_format)
+
+
+def _kept(name: str, dataset: str, seed: int, save: Path | None, figures: dict[str, Any]) -> Result:
+    """The figures with their origin, also in a file if there is one."""
+    from tidings.bench.result import Result  # noqa: PLC0415
+
+    result = Result(name, dataset, figures, seed)
     if save:
         result.save(save)
-    print_figures(result, output_format)
+    return result

@@ -122,7 +122,10 @@ def readings(asking: Asking, plan: Plan) -> dict[str, Any]:
 
 
 def _learned_from_all(asking: Asking, plan: Plan, methods: tuple[str, ...]) -> dict[str, Any]:
-    rows = []
+    """What is unfinished says so."""
+    rows: list[Row] = []
+    shared = _described(asking, plan)
+    del shared["learn"]
     full = replace(plan, learn=len(asking.corpus) - len(asking.corpus) // plan.folds)
     for sent in Sent:
         incidence = asking.incidence(Model.tweets, plan.subscriptions, sent)
@@ -132,9 +135,9 @@ def _learned_from_all(asking: Asking, plan: Plan, methods: tuple[str, ...]) -> d
                     labels: Row = {"sent_for": sent.value, "partitioner": method, "matchers": matchers}
                     labels |= {"split": share is not None, "learned": full.learn}
                     rows.append(labels | trial(incidence, method, matchers, full, share))
-    shared = _described(asking, plan)
-    del shared["learn"]
-    return shared | columns(beside_salb(rows, "sent_for", "matchers", "split"))
+            found = shared | columns(beside_salb(rows, "sent_for", "matchers", "split"))
+            plan.so_far(found | {"unfinished": f"{len(rows)} rows so far"})
+    return found
 
 
 def _described(asking: Asking, plan: Plan) -> dict[str, Any]:
