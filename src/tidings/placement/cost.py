@@ -88,9 +88,16 @@ class LookUps:
     root: float
 
     def free_line(self) -> tuple[float, float]:
-        """Slope and intercept of the line of least squares, wherever it begins."""
+        """Slope and intercept of the line of least squares, wherever it begins; at the root where words do not grow."""
+        if min(self.words) == max(self.words):
+            return self._from_root(), self.root
         slope, intercept = np.polyfit(self.words, self.counts, 1)
         return float(slope), float(intercept)
+
+    def _from_root(self) -> float:
+        """The slope of the line of least squares among those that begin at the root's look-ups."""
+        words = np.array(self.words, dtype=np.float64)
+        return float(np.dot(words, np.array(self.counts) - self.root) / np.dot(words, words))
 
     def line(self) -> Line:
         """The line that begins at the root's look-ups, or higher.
@@ -100,10 +107,7 @@ class LookUps:
         it is.
         """
         slope, intercept = self.free_line()
-        if intercept >= self.root:
-            return Line(slope, intercept)
-        words, above = np.array(self.words), np.array(self.counts) - self.root
-        return Line(float(np.dot(words, above) / np.dot(words, words)), self.root)
+        return Line(slope, intercept) if intercept >= self.root else Line(self._from_root(), self.root)
 
 
 def fitted(subscriptions: pa.Table, posts: pa.Table, analyser: Analyser = ENGLISH, steps: int = 8) -> Line:
