@@ -59,8 +59,7 @@ def test_a_line_is_fitted_to_the_operations_of_a_trie() -> None:
 
 def test_a_line_can_be_fitted_where_more_subscriptions_bring_no_more_words() -> None:
     found = LookUps([10, 10, 10], [4.0, 5.0, 6.0], root=2.0)
-    line = found.line()
-    assert (line.slope, line.intercept) == (pytest.approx(0.3), 2.0)
+    assert found.line().slope == pytest.approx(0.3) and found.line().intercept == 2.0
 
 
 def test_a_line_begins_at_the_look_ups_of_the_root() -> None:
