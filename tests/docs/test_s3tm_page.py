@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -69,10 +69,8 @@ def test_the_page_has_tables_of_every_result_file() -> None:
 
 
 def figures_of(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((ROOT / "docs" / "results" / f"{name}.json").read_text(encoding="utf-8"))[
-        "figures"
-    ]
-    return found
+    record = json.loads((ROOT / "docs" / "results" / f"{name}.json").read_text(encoding="utf-8"))
+    return cast("dict[str, Any]", record["figures"])
 
 
 def test_the_table_of_the_data_is_that_of_both_corpora() -> None:
@@ -84,9 +82,7 @@ def test_the_table_of_the_data_is_that_of_both_corpora() -> None:
         "words a post": "words_per_post",
         "pairs that meet": "pairs",
     }.items():
-        (row,) = (
-            cells(line) for line in PAGE.splitlines() if line.startswith(f"| {label} | ") and line.count("|") == 6
-        )
+        (row,) = (cells(line) for line in PAGE.splitlines() if re.match(rf"\| {label} (\|[^|]*){{4}}\|$", line))
         assert row[3:] == [f"{tweets[name]:,}", f"{notes[name]:,}"], label
 
 
@@ -105,9 +101,8 @@ def test_whether_salb_is_ahead_of_gfcl_is_told_by_two_corpora() -> None:
     assert [round(100 * ahead("s3tm-headline-notes", "SALB", "gNFCL", n)) for n in (16, 64, 256)] == [18, 32, 0]
     assert [round(100 * ahead("s3tm-headline", "gNFCL", "SALB", n)) for n in (16, 64, 256)] == [10, 1, 0]
     assert round(100 * ahead("s3tm-headline-notes", "refined", "SALB", 16)) == 25
-    short = [
-        row["relative"] for row in rows_of("s3tm-matchers") if (row["model"], row["partitioner"]) == ("short", "gFCL")
-    ]
+    cut = [row for row in rows_of("s3tm-matchers") if row["model"] == "short"]
+    short = [row["relative"] for row in cut if row["partitioner"] == "gFCL"]
     assert max(short) < 1 and round(100 * (1 / min(short) - 1)) == 21
     for name, times in (("s3tm-headline-notes", "3.2"), ("s3tm-headline", "1.8")):
         rows = rows_of(name)
@@ -132,7 +127,7 @@ def test_what_the_page_says_of_weeks_is_in_its_file() -> None:
         for name in ("hash", "gNFCL", "refined", "SALB relearned")
     }
     means = {name: round(100 * (sum(own) / len(own) - 1)) for name, own in by.items()}
-    assert (len(late), means["hash"], means["gNFCL"], means["refined"]) == (29, -3, 4, 5)
+    assert (len(late), means["hash"], means["gNFCL"], means["refined"]) == (29, -3, 5, 5)
     assert sum(one > 1 for one in by["hash"]) == 7 and sum(one > 1 for one in by["SALB relearned"]) == 25
 
 
