@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from tidings.bench.names import Model, S3tmFigure, Sent
+from tidings.bench.names import Model, S3tmFigure, Sent, Source
 from tidings.bench.s3tm import FIGURES, Asking, Corpus, Plan, draw, on_spark
 from tidings.bench.s3tm.corpus import folds
 from tidings.bench.s3tm.on_spark import Run, beside, check
@@ -20,7 +21,7 @@ from tidings.index.dictionary import Dictionary
 from tidings.model import DataError
 from tidings.partitioning import HashMapping
 from tidings.partitioning.learning import Incidence, Quality, measure
-from tidings.placement import place
+from tidings.placement import fitted, place
 from tidings.terms import ENGLISH
 from tidings.terms.vocabulary import TermSets
 from tidings.workloads import tweet_based
@@ -73,6 +74,25 @@ def test_posts_that_are_measured_are_not_those_that_are_subscribed_to(asking: As
         posts = texts.take(pa.array(asking.corpus.drawn(asking.seed, use)[:200]))
         same = tweet_based(posts, 200, 1, ENGLISH)["query"].to_pylist()
         assert len(asked & set(same)) < 100
+
+
+def test_of_notes_those_that_a_person_opened_are_the_corpus(tmp_path: Path) -> None:
+    rows = [(1, "opened", "none"), (2, "closed", "none"), (3, "opened", "an app"), (4, "opened", "none")]
+    columns: dict[str, object] = {
+        "id": [row[0] for row in rows],
+        "ts": pa.array([0, 1, 2, 3], pa.timestamp("us", tz="UTC")),
+        "lat": [0.5] * 4,
+        "lon": [0.5] * 4,
+        "text": ["no road", "done", "hello", "road closed"],
+        "kind": [row[1] for row in rows],
+        "country": ["x"] * 4,
+        "app": [row[2] for row in rows],
+    }
+    pq.write_table(pa.table(columns), tmp_path / "notes.parquet")
+    corpus = Corpus.read(tmp_path, None, 1, Source.notes)
+    assert corpus.table["id"].to_pylist() == ["1", "4"] and corpus.table.column_names == ["id", "ts", "text"]
+    with pytest.raises(DataError, match=r"no file .*tweets.parquet"):
+        Corpus.read(tmp_path, None, 1)
 
 
 def test_folds_are_equally_large_and_need_posts() -> None:
@@ -146,6 +166,26 @@ def test_placers_place_the_same_subscriptions(asking: Asking) -> None:
     assert found["placer"] == ["random", "LASP", "LASP from 0", "rarest"] * 2
     assert set(found["subscriptions_in_all"]) == {200.0}  # nothing is split: each lives at one matcher
     assert all(most > 0 for most in found["most_operations"])
+
+
+def test_the_cost_of_a_matcher_is_the_line_that_placement_uses(asking: Asking) -> None:
+    pytest.importorskip("tomotopy")
+    found = FIGURES[S3tmFigure.cost](asking, replace(PLAN, subscriptions=400))
+    assert found["model"] == ["tweets", "tweets", "topics", "topics"] and found["subscriptions"] == [40, 400] * 2
+    posts = asking.corpus.table.take(pa.array(asking.corpus.drawn(3, 2)[: found["posts"]]))
+    line = fitted(asking.subscriptions(Model.tweets, 40), posts)
+    assert (found["slope"][0], found["intercept"][0]) == (round(line.slope, 6), round(line.intercept, 3))
+    assert all(few < many for few, many in zip(found["words"][0], found["words"][0][1:], strict=False))
+    assert max(found["fit"]) <= 1
+
+
+def test_both_readings_of_salb_are_measured_alike(asking: Asking) -> None:
+    found = FIGURES[S3tmFigure.readings](asking, replace(PLAN, measured=1))
+    labels = list(zip(found["sent_for"], found["matchers"], found["split"], found["partitioner"], strict=True))
+    assert {label[:3] for label in labels if label[3] == "SALB"} == {
+        label[:3] for label in labels if label[3] == "SALB listing"
+    }
+    assert len(labels) == len(set(labels)) == 20
 
 
 def test_the_command_writes_figures_and_pictures(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,26 @@ def test_what_is_learned_is_told_and_put(tidings: Tidings, home: Home) -> None:
     assert [row["figure"] for row in rows] == ["spread", "imbalance", "throughput"]
     mapping = home.mappings.mapping(home.mappings.newest(8))
     assert mapping is not None and mapping.matchers == 5
+
+
+@pytest.mark.parametrize("name", ["hash", "gfcl"])
+def test_any_partitioner_can_be_named(tidings: Tidings, home: Home, name: str) -> None:
+    if name == "gfcl":
+        pytest.importorskip("pymetis")
+    ran = tidings("learn", home.path, "--partitioner", name, "--format", "json")
+    assert ran.code == 0 and json.loads(ran.out)["partitioner"] == name
+    assert home.mappings.newest(8) == "learned-1"
+
+
+def test_a_partitioner_that_is_unknown_or_not_installed_is_told(
+    tidings: Tidings, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran = tidings("learn", home.path, "--partitioner", "best")
+    assert ran.code == 2 and "gnfcl" in ran.err
+    monkeypatch.setitem(sys.modules, "pymetis", None)
+    ran = tidings("learn", home.path, "--partitioner", "gfcl")
+    assert ran.code == 1 and 'pip install "tidings[metis]"' in ran.err.replace("\n", " ")
+    assert home.mappings.newest(8) == "hash-8"
 
 
 def test_a_dry_run_puts_nothing(tidings: Tidings, home: Home) -> None:

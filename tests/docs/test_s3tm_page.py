@@ -9,15 +9,15 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "papers" / "s3tm.md").read_text(encoding="utf-8")
-_TABLE = re.compile(r"<!-- (s3tm-\w+): (\w+) by (\w+), (\w+)(?: where ([^>]*?))? -->\n+((?:\|.*\n)+)")
+_TABLE = re.compile(r"<!-- (s3tm-[\w-]+): (\w+) by (\w+), (\w+)(?: where ([^>]*?))? -->\n+((?:\|.*\n)+)")
 
-_BESIDE = re.compile(r"<!-- (s3tm-\w+): (\w+) with ([\w ]+?)(?: where ([^>]*?))? -->\n+((?:\|.*\n)+)")
+_BESIDE = re.compile(r"<!-- (s3tm-[\w-]+): (\w+) with ([\w ]+?)(?: where ([^>]*?))? -->\n+((?:\|.*\n)+)")
 
 Row = dict[str, Any]
 
@@ -64,8 +64,80 @@ def test_every_number_side_by_side_is_in_its_result_file(table: tuple[str, ...])
 
 
 def test_the_page_has_tables_of_every_result_file() -> None:
-    files = {path.stem for path in (ROOT / "docs" / "results").glob("s3tm-*.json")} - {"s3tm-words"}
+    files = {path.stem for path in (ROOT / "docs" / "results").glob("s3tm-*.json")} - {"s3tm-words", "s3tm-words-notes"}
     assert {match[1] for pattern in (_TABLE, _BESIDE) for match in pattern.finditer(PAGE)} == files
+
+
+def figures_of(name: str) -> dict[str, Any]:
+    record = json.loads((ROOT / "docs" / "results" / f"{name}.json").read_text(encoding="utf-8"))
+    return cast("dict[str, Any]", record["figures"])
+
+
+def test_the_table_of_the_data_is_that_of_both_corpora() -> None:
+    tweets, notes = figures_of("s3tm-words"), figures_of("s3tm-words-notes")
+    for label, name in {
+        "posts": "posts",
+        "different words": "different_words",
+        "occurrences": "occurrences",
+        "words a post": "words_per_post",
+        "pairs that meet": "pairs",
+    }.items():
+        (row,) = (cells(line) for line in PAGE.splitlines() if re.match(rf"\| {label} (\|[^|]*){{4}}\|$", line))
+        assert row[3:] == [f"{tweets[name]:,}", f"{notes[name]:,}"], label
+
+
+def ahead(name: str, first: str, second: str, matchers: int) -> float:
+    """By how much the throughput of one partitioner is above that of another, learned from all, by words, not split."""
+    one_of, other = (
+        one(rows_of(name), partitioner=partitioner, matchers=matchers, sent_for="words", split=False)["throughput"]
+        for partitioner in (first, second)
+    )
+    return float(one_of / other - 1)
+
+
+def test_whether_salb_is_ahead_of_gfcl_is_told_by_two_corpora() -> None:
+    for name, gfcl in (("s3tm-headline-notes", [7, 3, -1]), ("s3tm-headline", [9, 2, 0])):
+        assert [round(100 * ahead(name, "gFCL", "SALB", n)) for n in (16, 64, 256)] == gfcl
+    assert [round(100 * ahead("s3tm-headline-notes", "SALB", "gNFCL", n)) for n in (16, 64, 256)] == [18, 32, 0]
+    assert [round(100 * ahead("s3tm-headline", "gNFCL", "SALB", n)) for n in (16, 64, 256)] == [10, 1, 0]
+    assert round(100 * ahead("s3tm-headline-notes", "refined", "SALB", 16)) == 25
+    cut = [row for row in rows_of("s3tm-matchers") if row["model"] == "short"]
+    short = [row["relative"] for row in cut if row["partitioner"] == "gFCL"]
+    assert max(short) < 1 and round(100 * (1 / min(short) - 1)) == 21
+    for name, times in (("s3tm-headline-notes", "3.2"), ("s3tm-headline", "1.8")):
+        rows = rows_of(name)
+        split = one(rows, partitioner="SALB", matchers=256, sent_for="words", split=True)["throughput"]
+        assert f"{split / one(rows, partitioner='gFCL', matchers=256, sent_for='words')['throughput']:.1f}" == times
+
+
+def test_all_folds_of_notes_were_held_out_also_for_metis() -> None:
+    assert {row["folds"] for row in rows_of("s3tm-headline-notes")} == {10}
+
+
+def test_weeks_have_as_many_subscriptions_as_the_page_says() -> None:
+    assert figures_of("s3tm-weeks")["subscriptions"] == figures_of("s3tm-placement")["subscriptions"] == 20_000
+    assert "20,000 in the figures of weeks and of placement" in PAGE
+
+
+def test_what_the_page_says_of_weeks_is_in_its_file() -> None:
+    rows = [row for row in rows_of("s3tm-weeks") if row["model"] == "topics"]
+    late = sorted({row["weeks"] for row in rows if row["weeks"] >= 20})
+    by = {
+        name: [one(rows, partitioner=name, weeks=week)["relative"] for week in late]
+        for name in ("hash", "gNFCL", "refined", "SALB relearned")
+    }
+    means = {name: round(100 * (sum(own) / len(own) - 1)) for name, own in by.items()}
+    assert (len(late), means["hash"], means["gNFCL"], means["refined"]) == (29, -3, 5, 5)
+    assert sum(one > 1 for one in by["hash"]) == 7 and sum(one > 1 for one in by["SALB relearned"]) == 25
+
+
+def test_the_slowest_matcher_of_the_layouts_is_in_the_reverse_order_as_the_page_says() -> None:
+    rows = rows_of("spark-layouts")
+    slowest = [
+        one(rows, subscriptions=100_000, matchers=16, partitioner=name)["slowest_matcher_ms"]
+        for name in ("hash", "salb", "refined")
+    ]
+    assert "of hash takes {} ms, of SALB {}, of `refined` {}".format(*slowest) in re.sub(r"\s+", " ", PAGE)
 
 
 @pytest.mark.parametrize("sent", ["words", "guards"])

@@ -8,12 +8,14 @@ from __future__ import annotations
 import json
 import re
 
+import numpy as np
 import pytest
 
 from tests.docs.test_s3tm_page import ROOT, cells, one, rows_of
 
 PAGE = (ROOT / "docs" / "papers" / "s3tm-shedding.md").read_text(encoding="utf-8")
 _TABLE = re.compile(r"<!-- (shedding-\w+): (\w+) by (\w+), (\w+)(?: where ([^>]*?))? -->\n+((?:\|.*\n)+)")
+_EQUAL_WORK = re.compile(r"<!-- at equal work: partitioner=(\w+) matchers=(\d+) -->\n+((?:\|.*\n)+)")
 LAYOUTS = [(name, matchers) for name in ("SALB", "refined") for matchers in (16, 64)]
 
 
@@ -39,6 +41,34 @@ def test_every_number_of_a_table_is_in_its_result_file(table: tuple[str, ...]) -
 
 def test_the_page_has_tables_of_accuracy_and_posts() -> None:
     assert {match[1] for match in _TABLE.finditer(PAGE)} == {"shedding-accuracy", "shedding-posts"}
+
+
+def at_work(partitioner: str, matchers: int, policy: str, work: float) -> float:
+    """The accuracy where so much of the work is shed, between two limits in proportion."""
+    labels = {"partitioner": partitioner, "matchers": matchers, "policy": policy}
+    own = [row for row in rows_of("shedding-accuracy") if all(row[name] == value for name, value in labels.items())]
+    found = sorted((row["work_shed"], row["accuracy"]) for row in own)
+    shed, left = zip((0.0, 1.0), *found, strict=True)
+    return float(np.interp(work, shed, left))
+
+
+@pytest.mark.parametrize("table", [match.groups() for match in _EQUAL_WORK.finditer(PAGE)])
+def test_accuracies_at_equal_work_follow_from_the_result_file(table: tuple[str, str, str]) -> None:
+    partitioner, matchers, text = table
+    head, _, *lines = (cells(line) for line in text.splitlines())
+    for policy, *numbers in lines:
+        found = [f"{at_work(partitioner, int(matchers), policy, float(work)):.3f}" for work in head[1:]]
+        assert numbers == found, policy
+
+
+def test_at_equal_work_the_policies_differ_less_than_at_equal_copies() -> None:
+    assert len(_EQUAL_WORK.findall(PAGE)) == 2 and "1.02 to 1.28 times the matches of `random`" in PAGE
+    for layout in LAYOUTS:
+        for work in (0.1, 0.2, 0.4, 0.6):
+            by = {name: at_work(*layout, name, work) for name in ("matches", "threshold", "subscription", "consensus")}
+            assert max(by, key=lambda name: by[name]) == "matches"
+            assert 1.02 <= by["threshold"] / at_work(*layout, "random", work) <= 1.285
+            assert by["subscription"] == pytest.approx(by["consensus"], rel=0.02)
 
 
 @pytest.mark.parametrize(("partitioner", "matchers"), LAYOUTS)

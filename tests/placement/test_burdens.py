@@ -8,7 +8,7 @@ from tidings.index import Trie
 from tidings.language import parse
 from tidings.model import DataError, Subscription
 from tidings.partitioning import HashMapping
-from tidings.placement import burdens_of, fitted, place
+from tidings.placement import LookUps, burdens_of, fitted, place
 from tidings.placement.cost import Nodes, paths_of, texts_of
 from tidings.terms import ENGLISH
 from tidings.workloads import Posts, tweet_based
@@ -55,6 +55,11 @@ def test_a_line_is_fitted_to_the_operations_of_a_trie() -> None:
     assert line.slope > 0
     assert line.intercept >= np.mean([len(text) for text in texts_of(POSTS, ENGLISH)])  # look-ups at the root
     assert line.intercept + line.slope * burdens.words[0] == pytest.approx(operations, rel=0.3)
+
+
+def test_a_line_can_be_fitted_where_more_subscriptions_bring_no_more_words() -> None:
+    found = LookUps([10, 10, 10], [4.0, 5.0, 6.0], root=2.0)
+    assert found.line().slope == pytest.approx(0.3) and found.line().intercept == 2.0
 
 
 def test_a_line_begins_at_the_look_ups_of_the_root() -> None:

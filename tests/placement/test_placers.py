@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tidings.index.sample import Sample
 from tidings.model import DataError
 from tidings.partitioning import HashMapping, LearnedMapping, Owners
-from tidings.placement import RAREST, Anycast, Lasp, Line, Placer, burdens_of, place
+from tidings.placement import RAREST, Anycast, Lasp, Line, Placer, burdens_of, lasp, place
 from tidings.placement.choices import Choices
 from tidings.placement.conjunctions import conjunctions_of
 from tidings.terms import ENGLISH
@@ -45,6 +45,20 @@ def table(*queries: str) -> pa.Table:
     return pa.table({"id": pa.chunked_array([ids]), "query": pa.chunked_array([pa.array(queries, pa.large_string())])})
 
 
+ENOUGH = (
+    "fire",
+    "fire smoke",
+    "smoke OR rain",
+    "(rain OR flood) smoke",
+    "fire -rain",
+    "topic:news",
+    "fire OR topic:news",
+)
+SPLIT = LearnedMapping.of(
+    pa.array(["fire", "smoke", "rain"], pa.large_string()),
+    Owners.of_counts([3, 1, 1], np.array([0, 1, 2, 3, 4], np.int32)),
+    5,
+)
 MIXED = table("fire OR (smoke rain) OR topic:news", '"white house" price:>3', "bounding_box:[0 0 1 1]", "fire -smoke")
 
 
@@ -138,6 +152,49 @@ def test_lasp_goes_on_from_what_it_placed_before() -> None:
         for first in (0, 100, 200)
     ]
     assert np.array_equal(np.concatenate(pieces), at_once) and parts.sizes.tolist() == whole.sizes.tolist()
+
+
+@settings(max_examples=60)
+@given(
+    steps=st.lists(
+        st.tuples(st.lists(st.sampled_from(ENOUGH), max_size=6), st.lists(st.integers(0, 30), max_size=6)), max_size=5
+    ),
+    mapping=st.sampled_from([HashMapping(5), SPLIT]),
+)
+def test_lasp_that_forgets_is_as_if_what_is_gone_had_never_been(
+    steps: list[tuple[list[str], list[int]]], mapping: HashMapping | LearnedMapping
+) -> None:
+    placer, live = Lasp(5), dict[str, tuple[str, list[int]]]()
+    for step, (queries, gone) in enumerate(steps):
+        for name in {f"s{number}" for number in gone} & live.keys():
+            query, homes = live.pop(name)
+            for matcher in homes:
+                placer.forget(matcher, pa.chunked_array([[query]], pa.large_string()), ENGLISH)
+        names = [f"s{10 * step + number}" for number in range(len(queries))]
+        placement = place(pa.table({"id": names, "query": queries}), mapping, placer=placer)
+        for name, query, row in zip(names, queries, range(len(queries)), strict=True):
+            live[name] = query, placement.homes.taken(np.array([row])).pairs()[1].tolist()
+    fresh = Lasp(5)
+    for query, homes in live.values():
+        for matcher in homes:
+            fresh.hold(matcher, pa.chunked_array([[query]], pa.large_string()), ENGLISH)
+    assert [placer.held(matcher) for matcher in range(5)] == [fresh.held(matcher) for matcher in range(5)]
+    assert placer.sizes.tolist() == fresh.sizes.tolist()
+    choices = choices_of(ASKED, HashMapping(5))
+    assert placer.choose(choices).tolist() == fresh.choose(choices).tolist()
+
+
+def test_lasp_does_not_remember_words_that_nobody_asks_for_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lasp, "_FEW", 10)
+    placer = Lasp(3)
+    for number in range(200):
+        query = pa.chunked_array([[f"word{number} other{number}"]], pa.large_string())
+        placer.hold(1, query, ENGLISH)
+        if number >= 5:
+            gone = pa.chunked_array([[f"word{number - 5} other{number - 5}"]], pa.large_string())
+            placer.forget(1, gone, ENGLISH)
+    assert placer.sizes.tolist() == [0, 10, 0] and len(placer.held(1)) == 10
+    assert len(placer._words) < 40
 
 
 def test_lasp_counts_a_subscription_at_each_of_its_homes() -> None:

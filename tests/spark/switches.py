@@ -15,7 +15,7 @@ import time
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +25,7 @@ from tests.spark import oracle
 from tests.spark.driver import STEPS, aim, session_of
 from tidings.model import DataError
 from tidings.partitioning import LearnedMapping, Owners
+from tidings.placement import PlacerName
 from tidings.registry import Registry
 from tidings.spark.batches import Handler
 from tidings.spark.delta import DeltaSink
@@ -111,7 +112,8 @@ class Play:
         stream = posts_from_files(self.session, self.posts, files_per_batch=1)
         rule = Learn("salb", after_posts=250 if self.seed % 3 == 0 else 0)
         plan = Plan("partitioned", self._noted("plan"))
-        return Pipeline(stream, self.registry, sink, self.home.path, plan=plan, learn=rule)
+        placer = get_args(PlacerName)[(self.seed + 2) % 3]
+        return Pipeline(stream, self.registry, sink, self.home.path, plan=plan, learn=rule, placement=placer)
 
     def _switch(self, deed: str, rng: random.Random) -> None:
         """To a mapping that was learned, with any number of matchers, or to one that somebody made up."""

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tidings.model import DataError
+from tidings.placement import PlacementPolicy
 from tidings.spark.columns import Columns
 from tidings.spark.config import Config, Trigger
 from tidings.spark.delta import DeltaSink
@@ -53,6 +54,9 @@ matchers = 4
 [learn]
 partitioner = "salb"
 every_s = 60
+[placement]
+placer = "lasp"
+intercept = 20
 [overload]
 policy = "random"
 delay_s = 3
@@ -65,6 +69,7 @@ id = "tweet_id"
     assert config.trigger == Trigger(every_s=2)
     assert config.plan == Plan("partitioned", 4)
     assert config.learn == Learn("salb", every_s=60)
+    assert config.placement == PlacementPolicy("lasp", intercept=20)
     assert config.overload == Overload("random", delay_s=3)
     assert read(tmp_path, LEAST).overload is None and read(tmp_path, LEAST + "\n[overload]\n").overload == Overload()
     assert config.columns == Columns(id="tweet_id")
@@ -106,6 +111,17 @@ def test_each_sink_can_be_named(tmp_path: Path) -> None:
             'path = "matches"',
             'path = "matches"\n[index]\nlayout = "best"',
             "a layout is auto, replicated or partitioned",
+        ),
+        (
+            'path = "matches"',
+            'path = "matches"\n[learn]\npartitioner = "best"',
+            "salb, hash, gc, .* got 'best'",
+        ),
+        ('path = "matches"', 'path = "matches"\n[placement]\nplacer = "near"', "rarest, random, lasp, got 'near'"),
+        (
+            'path = "matches"',
+            'path = "matches"\n[placement]\nseeds = 3',
+            r"\[placement\] has 'seeds', which is none",
         ),
         (
             'path = "matches"',

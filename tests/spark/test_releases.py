@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +22,7 @@ from tidings.index.sample import Sample
 from tidings.language import parse, to_text
 from tidings.model import DataError, Subscription
 from tidings.partitioning import LearnedMapping, Owners, Router
-from tidings.placement import place
+from tidings.placement import PlacementPolicy, PlacerName, place
 from tidings.registry import History, Registry
 from tidings.spark.mappings import Mappings
 from tidings.spark.releases import Plan, Release, Releases
@@ -65,7 +66,8 @@ def test_every_release_equals_brute_force(tmp_path_factory: pytest.TempPathFacto
     home = tmp_path_factory.mktemp("releases")
     registry = Registry.create(home / "registry")
     plan = data.draw(st.sampled_from(LAYOUTS))
-    releases = Releases(home / "releases", plan=plan)
+    placement = PlacementPolicy(data.draw(st.sampled_from(get_args(PlacerName))))
+    releases = Releases(home / "releases", plan=plan, placement=placement)
     Mappings(home / "releases" / "mappings").put(data.draw(learned()), page(planned=5))
     live: dict[str, Subscription] = {}
     history: dict[int, dict[str, Subscription]] = {registry.version: {}}

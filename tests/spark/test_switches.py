@@ -9,21 +9,27 @@ import os
 import random
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 from deltalake import DeltaTable
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from tests.spark import oracle
 from tests.spark.faults import ROOT, archived
 from tests.spark.switches import POINTS, SCENES, Play
+from tidings.model import DataError
+from tidings.placement import PlacerName
+from tidings.spark import batches
 from tidings.spark.journal import Pin
 from tidings.spark.learning import Learn
+from tidings.spark.matching import matched as as_it_is
 from tidings.spark.pipeline import Pipeline
-from tidings.spark.releases import Plan
+from tidings.spark.releases import Plan, Release
 from tidings.spark.sinks import MemorySink
 from tidings.spark.sources import posts_from_files
 
@@ -118,3 +124,34 @@ def test_a_rule_learns_in_the_background_and_the_next_batch_has_it(tmp_path: Pat
     assert first and last and (first.mapping, last.mapping) == ("hash-4", "learned-1")
     page = play.home.mappings.page("learned-1")
     assert page and page.posts >= 160 and page.after.throughput > page.before.throughput
+
+
+def test_a_batch_that_failed_is_run_again_with_the_placement_of_its_pin(
+    tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    play, rng = Play(tmp_path, spark, 1), random.Random(1)
+    play.registry.add(oracle.subscriptions(rng, 150))
+    stream, plan = posts_from_files(spark, play.posts, files_per_batch=1), Plan("partitioned", 4)
+    used: list[tuple[int, str]] = []
+    found: dict[int, list[oracle.Row]] = {}
+
+    def matched(publications: DataFrame, release: Release, *rest: Any, **more: Any) -> DataFrame:
+        used.append((release.version, release.placement))
+        return as_it_is(publications, release, *rest, **more)
+
+    def take(rows: DataFrame, batch: int) -> None:
+        if len(used) == 2:
+            raise ValueError("the disk is full")
+        found[batch] = oracle.rows_of(rows.toArrow())
+
+    monkeypatch.setattr(batches, "matched", matched)
+    placements: list[PlacerName] = ["lasp", "lasp", "random"]
+    for number, placement in enumerate(placements):
+        oracle.write_posts(play.posts, number)
+        oracle.change(play.registry, rng)
+        pipeline = Pipeline(stream, play.registry, take, play.home.path, plan=plan, placement=placement)
+        with pytest.raises(DataError, match="disk is full") if number == 1 else nullcontext():
+            pipeline.run()
+    names = [placement for _, placement in used]
+    assert names == ["lasp-1.0,200.0"] * 3 + ["random-0"] and used[1] == used[2]
+    assert found == oracle.expected(play.home.path, play.registry) and len(found) == 3

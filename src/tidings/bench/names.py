@@ -65,6 +65,13 @@ class Model(StrEnum):
     topics = "topics"
 
 
+class Source(StrEnum):
+    """Whose posts the evaluation of [S3TM] is made with: long tweets, or notes on a map, which are short."""
+
+    tweets = "tweets"
+    notes = "notes"
+
+
 class Sent(StrEnum):
     """What a post is sent for: each word that somebody subscribes to ([S3TM] 3.1), or those that file something."""
 
@@ -73,14 +80,17 @@ class Sent(StrEnum):
 
 
 class S3tmFigure(StrEnum):
-    """The figures of [S3TM] 6: the data, throughput by matchers, subscriptions, weeks and posts learned from, where
-    subscriptions are placed; and ours on all posts: what is sent for, and split terms; and the same on Spark."""
+    """The figures of [S3TM] 6: the data, throughput by matchers, subscriptions, weeks and posts learned from, the cost
+    of a matcher (Fig. 3), where subscriptions are placed; ours on all posts: what is sent for, and split terms; both
+    readings of SALB; and what Spark does."""
 
     words = "words"
     matchers = "matchers"
     subscriptions = "subscriptions"
     weeks = "weeks"
     learning = "learning"
+    cost = "cost"
     placement = "placement"
     headline = "headline"
+    readings = "readings"
     spark = "spark"

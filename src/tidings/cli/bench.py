@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tidings.bench.names import Name, Part, Peer, S3tmFigure, SheddingPart, SparkPart
+from tidings.bench.names import Name, Part, Peer, S3tmFigure, SheddingPart, Source, SparkPart
 
 if TYPE_CHECKING:
     from tidings.bench.matching import Workload
+    from tidings.bench.result import Result
 
 app = typer.Typer(name="bench", help="Measure, and check that what is compared is equal.", no_args_is_help=True)
+
+
+MADE_UP = "made-up posts"
 
 
 class Format(StrEnum):
@@ -59,7 +64,7 @@ def analysis(
     table = read_texts(posts, rows) if posts else Posts(seed=seed).table(rows or 50_000)
     with progress("analysing", table.num_rows) as advance:
         figures = measure(table["text"], advance)
-    dataset = posts.name if posts else "made-up posts"
+    dataset = posts.name if posts else MADE_UP
     result = Result("analysis", dataset, figures, None if posts else seed)
     if save:
         result.save(save)
@@ -290,6 +295,9 @@ def s3tm(  # noqa: PLR0913
         int, typer.Option(min=100, help="Where the number of subscriptions grows, it ends here.")
     ] = 1_000_000,
     data: Data = None,
+    source: Annotated[Source, typer.Option("--corpus", help="Which file of the folder the posts are from.")] = (
+        Source.tweets
+    ),
     seed: Seed = 1,
     output_format: HowToPrint = Format.table,
     save: Annotated[Path | None, typer.Option(help="Also write s3tm-FIGURE.json to this folder.")] = None,
@@ -298,20 +306,25 @@ def s3tm(  # noqa: PLR0913
     """The evaluation of the S3TM paper: partitioners of words, learned from some posts and measured with others.
 
     words: the data. matchers, subscriptions, weeks: spread, imbalance and throughput by them. learning: time.
-    placement: of subscriptions. headline: all posts but a fold, by words and by guards, terms split or not. spark: what
-    mappings promise beside what Spark does.
+    cost: of a matcher by its words. placement: of subscriptions. headline: all posts but a fold, by words and by
+    guards, terms split or not. readings: of SALB. spark: what mappings promise beside what Spark does.
     """
     from tidings.bench.s3tm import FIGURES, Asking, Corpus, Plan, draw  # noqa: PLC0415
-    from tidings.cli.output import progress  # noqa: PLC0415
+    from tidings.cli.output import print_figures, progress  # noqa: PLC0415
 
-    asking = Asking(Corpus.read(data, posts, seed), seed)
+    asking = Asking(Corpus.read(data, posts, seed, source), seed)
+    suffix = "" if source == Source.tweets else f"-{source.value}"
     for name in figures or list(S3tmFigure):
+        file = save / f"s3tm-{name}{suffix}.json" if save else None
+        keep = partial(_kept, f"s3tm {name}{suffix}", f"{source.value}.parquet" if data else MADE_UP, seed, file)
         with progress(f"partitionings for {name}", None) as advance:
-            plan = Plan(learn, folds, measured or folds, networks, subscriptions, most, seed=seed, advance=advance)
+            plan = Plan(
+                learn, folds, measured or folds, networks, subscriptions, most, seed=seed, advance=advance, so_far=keep
+            )
             found = FIGURES[name](asking, plan)
         if plot:
-            draw(name, found, plot / f"s3tm-{name}.svg")
-        _tell(f"s3tm {name}", data, found, seed, output_format, save / f"s3tm-{name}.json" if save else None)
+            draw(name, found, plot / f"s3tm-{name}{suffix}.svg")
+        print_figures(keep(found), output_format)
 
 
 @app.command(epilog="Example: tidings bench shedding accuracy --data path/to/data --plot shedding-accuracy.svg")
@@ -367,10 +380,16 @@ def _tell(
     name: str, data: Path | None, figures: dict[str, Any], seed: int, output_format: Format, save: Path | None
 ) -> None:
     """Print the figures, and write them to a file if asked."""
-    from tidings.bench.result import Result  # noqa: PLC0415
     from tidings.cli.output import print_figures  # noqa: PLC0415
 
-    result = Result(name, "real files" if data else "made-up posts", figures, seed)
+    print_figures(_kept(name, "real files" if data else MADE_UP, seed, save, figures), output_format)
+
+
+def _kept(name: str, dataset: str, seed: int, save: Path | None, figures: dict[str, Any]) -> Result:
+    """The figures with their origin, also in a file if there is one."""
+    from tidings.bench.result import Result  # noqa: PLC0415
+
+    result = Result(name, dataset, figures, seed)
     if save:
         result.save(save)
-    print_figures(result, output_format)
+    return result

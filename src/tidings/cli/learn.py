@@ -26,16 +26,26 @@ _FIGURES = {"spread": "matchers a post is sent to", "imbalance": "largest load, 
 class Kind(StrEnum):
     refined = "refined"
     salb = "salb"
+    hash = "hash"
+    gc = "gc"
+    gfc = "gfc"
+    gfcl = "gfcl"
+    gnfcl = "gnfcl"
 
 
-def learn(
+def learn(  # noqa: PLR0913  # each is an option
     checkpoint: Annotated[Path, typer.Argument(help="The checkpoint folder of a pipeline, running or not.")],
+    *,
     matchers: Annotated[int | None, typer.Option(min=1, max=256, help="As many as now, if not said.")] = None,
     partitioner: Annotated[
-        Kind, typer.Option(help="salb is that of the paper; refined sends posts less.")
+        Kind,
+        typer.Option(help="salb is that of the paper; refined sends posts less; gc, gfc, gfcl and gnfcl need METIS."),
     ] = Kind.refined,
     split: Annotated[
         Path | None, typer.Option(help="Give hot terms several matchers; for that, name the registry.")
+    ] = None,
+    registry: Annotated[
+        Path | None, typer.Option(help="The registry; needed where the pipeline has another placement than rarest.")
     ] = None,
     posts: Annotated[
         Path | None, typer.Option(help="Learn from these, by Spark, not from those the pipeline has kept: Parquet.")
@@ -55,12 +65,13 @@ def learn(
     from tidings.spark.home import Home  # noqa: PLC0415
     from tidings.spark.learning import Learn, Teacher  # noqa: PLC0415
 
-    registry = None if split is None else Registry(split)
-    if registry is not None and registry.version < 0:
-        raise DataError(f"there is no registry at {str(split)!r}; name the folder where subscriptions are kept")
-    teacher = Teacher(Home(checkpoint), Learn(partitioner.value, registry is not None), registry)
+    named = split or registry
+    known = None if named is None else Registry(named)
+    if known is not None and known.version < 0:
+        raise DataError(f"there is no registry at {str(named)!r}; name the folder where subscriptions are kept")
+    teacher = Teacher(Home(checkpoint), Learn(partitioner.value, split is not None), known)
     with progress("learning", None):
-        mapping, page = teacher.learn(matchers, None if posts is None else _counted(posts, registry is not None))
+        mapping, page = teacher.learn(matchers, None if posts is None else _counted(posts, split is not None))
     if not dry_run:
         page = teacher.home.mappings.put(mapping, page)
     _print(page, output_format)

@@ -206,6 +206,12 @@ class GuardIndex:
                 found += own.ids.texts().filter(pa.array(own.died == 0)).to_pylist()
             return found
 
+    def queries(self) -> pa.ChunkedArray:
+        """What each of the living asks, in no order."""
+        with self._writing:
+            parts = [part.queries.filter(pa.array(part.died == 0)) for part in (s.subscribers for s in self._segments)]
+            return pa.chunked_array([*parts, self._recent.subscribers.living()[0]["query"].combine_chunks()], TEXT)
+
     def ended(self, key: int) -> list[str]:
         """The ids of the living whose ``until`` is that instant or earlier."""
         with self._writing:

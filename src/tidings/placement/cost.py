@@ -76,12 +76,47 @@ class Nodes(dict[str, "Nodes"]):
         return count
 
 
-def fitted(subscriptions: pa.Table, posts: pa.Table, analyser: Analyser = ENGLISH, steps: int = 8) -> Line:
-    """The line through the look-ups that a trie of more and more of these subscriptions makes for each of these posts.
+@dataclass(frozen=True, slots=True)
+class LookUps:
+    """[S3TM] Fig. 3: a trie with ``words[n]`` different words makes ``counts[n]`` look-ups for a post.
 
-    It begins at the words of a post, all of which any trie looks for at its root, or higher. [S3TM] Alg. 2 asks for the
-    cost of the few words that a subscription brings, where a line that is fitted to large tries may be near 0; then a
-    matcher that has most of the words would take the subscription, however loaded it is.
+    ``root`` of them are at its root, whatever it has.
+    """
+
+    words: list[int]
+    counts: list[float]
+    root: float
+
+    def free_line(self) -> tuple[float, float]:
+        """Slope and intercept of the line of least squares, wherever it begins; at the root where words do not grow."""
+        if min(self.words) == max(self.words):
+            return self._from_root(), self.root
+        slope, intercept = np.polyfit(self.words, self.counts, 1)
+        return float(slope), float(intercept)
+
+    def _from_root(self) -> float:
+        """The slope of the line of least squares among those that begin at the root's look-ups."""
+        words = np.array(self.words, dtype=np.float64)
+        return float(np.dot(words, np.array(self.counts) - self.root) / np.dot(words, words))
+
+    def line(self) -> Line:
+        """The line that begins at the root's look-ups, or higher.
+
+        [S3TM] Alg. 2 asks for the cost of the few words that a subscription brings, where a line that is fitted to
+        large tries may be near 0; then a matcher that has most of the words would take the subscription, however loaded
+        it is.
+        """
+        slope, intercept = self.free_line()
+        return Line(slope, intercept) if intercept >= self.root else Line(self._from_root(), self.root)
+
+
+def fitted(subscriptions: pa.Table, posts: pa.Table, analyser: Analyser = ENGLISH, steps: int = 8) -> Line:
+    """The line through :func:`look_ups`."""
+    return look_ups(subscriptions, posts, analyser, steps).line()
+
+
+def look_ups(subscriptions: pa.Table, posts: pa.Table, analyser: Analyser = ENGLISH, steps: int = 8) -> LookUps:
+    """The look-ups that a trie of more and more of these subscriptions makes for each of these posts.
 
     Cost: some seconds for 20,000 subscriptions and 500 posts.
     """
@@ -95,8 +130,4 @@ def fitted(subscriptions: pa.Table, posts: pa.Table, analyser: Analyser = ENGLIS
         words.update(word for path in part for word in path)
         sizes.append(len(words))
         counts.append(sum(map(trie.look_ups, texts)) / len(texts))
-    root = float(np.mean([len(text) for text in texts]))
-    slope, intercept = np.polyfit(sizes, counts, 1)
-    if intercept < root:
-        slope, intercept = np.dot(sizes, np.array(counts) - root) / np.dot(sizes, sizes), root
-    return Line(float(slope), float(intercept))
+    return LookUps(sizes, counts, float(np.mean([len(text) for text in texts])))

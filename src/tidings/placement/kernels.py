@@ -1,8 +1,8 @@
 """Which matcher takes a conjunction? The loops, compiled.
 
 Symbols: conjunction c has the words ``ids[offsets[c] : offsets[c + 1]]`` (int64 and int32), rarest first; term t is
-owned by ``owners[starts[t] : starts[t + 1]]`` (int64 and int32); set i has matcher m where bit ``m % 64`` of
-``held[i, m // 64]`` is set.
+owned by ``owners[starts[t] : starts[t + 1]]`` (int64 and int32); ``held[w, m]`` int32 of the subscriptions at matcher m
+have the word w.
 """
 
 # numba takes no annotations: shapes and types are in the docstrings.
@@ -64,8 +64,8 @@ def place_by_load(starts, able, asked, held, sizes, line, picks):
 
     Query q has the conjunctions starts[q] … starts[q + 1] - 1 and, of ``asked`` = (offsets, words), the different words
     ``words[offsets[q] : …]``. Of ``able`` = (offsets, matchers, counts), a conjunction c with ``counts[c]`` > 1 goes to
-    one of ``matchers[offsets[c] : …]``, any other to all of them, before its neighbours choose. ``held`` uint64[words,
-    …]: H. ``sizes`` int64[matchers]: |H|. Both follow. ``line`` = (slope, intercept) of f.
+    one of ``matchers[offsets[c] : …]``, any other to all of them, before its neighbours choose. ``held`` is H.
+    ``sizes`` int64[matchers]: |H|. Both follow. ``line`` = (slope, intercept) of f.
     """
     offsets, matchers, counts = able
     word_offsets, words = asked
@@ -79,8 +79,9 @@ def place_by_load(starts, able, asked, held, sizes, line, picks):
         for c in range(starts[q], starts[q + 1]):
             if counts[c] <= 1:
                 for k in range(offsets[c], offsets[c + 1]):
-                    home[matchers[k]] = q
-                    _settle(own, matchers[k], held, sizes, moments)
+                    if home[matchers[k]] != q:
+                        home[matchers[k]] = q
+                        _settle(own, matchers[k], held, sizes, moments)
         for c in range(starts[q], starts[q + 1]):
             if counts[c] > 1:
                 possible = matchers[offsets[c] : offsets[c + 1]]
@@ -125,7 +126,7 @@ def _growth(own, m, held):
     """How many words are new to a matcher: |S without H(m)|."""
     count = np.int64(0)
     for j in range(len(own)):
-        if not (held[own[j], m >> 6] >> np.uint64(m & 63)) & np.uint64(1):
+        if held[own[j], m] == 0:
             count += 1
     return count
 
@@ -135,7 +136,16 @@ def _settle(own, m, held, sizes, moments):
     """Let a matcher have these words."""
     growth = _growth(own, m, held)
     for j in range(len(own)):
-        held[own[j], m >> 6] |= np.uint64(1) << np.uint64(m & 63)
+        held[own[j], m] += 1
     moments[0] += growth
     moments[1] += growth * (2 * sizes[m] + growth)
     sizes[m] += growth
+
+
+@numba.njit(cache=True, nogil=True)
+def count(words, m, by, held, sizes):
+    """Let ``by``, 1 or -1, more subscriptions at matcher m have a word, for each of ``words`` int32."""
+    for w in words:
+        before = held[w, m]
+        held[w, m] += by
+        sizes[m] += (held[w, m] > 0) - (before > 0)

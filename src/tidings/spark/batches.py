@@ -21,6 +21,7 @@ from pyspark.sql import DataFrame, Observation
 
 from tidings.model import DataError
 from tidings.model.values import utc_now
+from tidings.placement import PlacementPolicy
 from tidings.registry import Registry
 from tidings.spark.belonging import ANEW, offsets
 from tidings.spark.columns import Columns
@@ -32,7 +33,7 @@ from tidings.spark.learning import Learn, Teacher
 from tidings.spark.matching import collected, matched, matches, noted, observed
 from tidings.spark.notes import Notes
 from tidings.spark.overload import Governor
-from tidings.spark.releases import Plan, Release, Releases
+from tidings.spark.releases import Key, Plan, Release, Releases
 from tidings.spark.seen import PER_BATCH, Seen
 from tidings.spark.sinks import Batch, FileSink, ParquetSink, Sink
 
@@ -65,6 +66,7 @@ class Handler:
     sample: pa.Table | None
     spread: bool
     learn: Learn
+    placement: PlacementPolicy = field(default_factory=PlacementPolicy)
     governor: Governor | None = None
     _releases: Releases | None = field(default=None, init=False)
     _learner: Learner | None = field(default=None, init=False)
@@ -86,7 +88,7 @@ class Handler:
         if self.governor is not None:
             self.governor.learn(report, notes, is_usual=not is_first, excused_s=excused_s)
         self._tasks = sum(tally.stage == "route" for tally in notes.tallies)
-        releases.forget_before(release.version, release.mapping)  # Spark runs no earlier batch again
+        releases.forget_before(*release.key)  # Spark runs no earlier batch again
         self.home.mappings.forget_before(release.mapping)
         self.home.journal.forget_before(number - KEPT_BATCHES)
         self._look(release, number)
@@ -94,7 +96,7 @@ class Handler:
     def _opened(self) -> Releases:
         if self._releases is None:
             folder, mappings = self.home.releases, self.home.mappings
-            self._releases = Releases(folder, self.registry.analyser, self.sample, self.plan, mappings)
+            self._releases = Releases(folder, self.registry.analyser, self.sample, self.plan, mappings, self.placement)
         return self._releases
 
     def _kept(self, publications: DataFrame) -> int:
@@ -143,7 +145,7 @@ class Handler:
         """Whether a batch can be run again with the subscriptions that it saw."""
         if not pin.mark:  # from before there were marks
             return pin.version <= self.registry.version
-        is_kept = self._opened().kept(pin.version, pin.mapping, pin.mark) is not None
+        is_kept = self._opened().kept(Key(pin.version, pin.mapping, pin.placement), pin.mark) is not None
         return is_kept or self.registry.has(pin.version, pin.mark)
 
     def _proposed(self, number: int) -> Pin:
@@ -151,13 +153,13 @@ class Handler:
         release = self._opened().release(self.registry, self.registry.version)
         cut = None if self.governor is None else self.governor.cut(number, release, _excused(began))
         made = Pin(number, release.version, release.layout, release.matchers, utc_now(), release.mapping, cut)
-        return replace(made, mark=release.mark, offsets=offsets(self.home, number))
+        return replace(made, placement=release.placement, mark=release.mark, offsets=offsets(self.home, number))
 
     def _released(self, pin: Pin) -> Release:
         """The release of a pin, undamaged."""
         releases = self._opened()
-        kept = releases.kept(pin.version, pin.mapping, pin.mark)
-        release = kept or releases.release(self.registry, pin.version, pin.mapping)
+        kept = releases.kept(Key(pin.version, pin.mapping, pin.placement), pin.mark)
+        release = kept or releases.release(self.registry, pin.version, pin.mapping, pin.placement)
         if pin.mark and release.mark != pin.mark:
             raise DataError(f"the registry was replaced while batch {pin.batch} was run; start the pipeline again")
         return release

@@ -19,7 +19,10 @@
     [index]                        # may be left out: layout, matchers, replicated_bytes
 
     [learn]                        # may be left out: when a mapping is learned where matchers share the index
-    after_posts = 50_000           # every_s, imbalance, batches, partitioner, split, keep_posts
+    after_posts = 50_000           # every_s, imbalance, batches, split, keep_posts, and partitioner: "refined",
+                                   # "salb", "hash", or by METIS "gc", "gfc", "gfcl", "gnfcl"
+    [placement]                    # may be left out: where a subscription lives that several matchers could have
+    placer = "lasp"                # slope, intercept; or "random": seed; or "rarest"
 
     [overload]                     # may be left out: then posts wait, and nothing is lost
     delay_s = 5.0                  # policy, first_limit, delta, top, spared
@@ -42,6 +45,7 @@ from typing import Any, TypeVar
 from pyspark.sql import DataFrame, SparkSession
 
 from tidings.model import DataError
+from tidings.placement import PlacementPolicy
 from tidings.spark.columns import Columns
 from tidings.spark.delta import DeltaSink
 from tidings.spark.learning import Learn
@@ -95,6 +99,7 @@ class Config:
     spark: dict[str, str] = field(default_factory=dict)
     learn: Learn = field(default_factory=Learn)
     overload: Overload | None = None
+    placement: PlacementPolicy = field(default_factory=PlacementPolicy)
 
     @classmethod
     def read(cls, file: Path) -> Config:
@@ -112,6 +117,7 @@ class Config:
             "trigger",
             "index",
             "learn",
+            "placement",
             "overload",
             "columns",
             "spark",
@@ -132,6 +138,7 @@ class Config:
             {name: str(value) for name, value in found.get("spark", {}).items()},
             reader.value("learn", Learn, found.get("learn", {})),
             reader.value("overload", Overload, found["overload"]) if "overload" in found else None,
+            reader.value("placement", PlacementPolicy, found.get("placement", {})),
         )
 
     def session(self) -> SparkSession:
@@ -154,6 +161,7 @@ class Config:
             plan=self.plan,
             learn=self.learn,
             overload=self.overload or "block",
+            placement=self.placement,
         )
 
     def _publications(self, spark: SparkSession) -> DataFrame:

@@ -28,8 +28,9 @@ class Pin:
     """What a batch is run with: ``at`` is the instant of publications that have none.
 
     ``mapping`` is a name (:mod:`tidings.spark.mappings`), empty where it is not told. ``cut`` is what is left undone in
-    an overload; None: nothing. ``mark`` is that of the version (:mod:`tidings.registry.history`), ``offsets`` a hash of
-    which posts are in the batch; both are empty in pins from before there were any.
+    an overload; None: nothing. ``placement`` is the name of a :class:`tidings.placement.PlacementPolicy`. ``mark`` is
+    that of the version (:mod:`tidings.registry.history`), ``offsets`` a hash of which posts are in the batch; both are
+    empty in pins from before there were any.
     """
 
     batch: int
@@ -39,6 +40,7 @@ class Pin:
     at: datetime
     mapping: str = ""
     cut: Cut | None = None
+    placement: str = "rarest"
     mark: str = ""
     offsets: str = ""
 

@@ -9,7 +9,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -19,8 +19,8 @@ from tidings.index.sample import Sample
 from tidings.model import DataError
 from tidings.model.values import utc_now
 from tidings.partitioning import HashMapping, LearnedMapping, Router
-from tidings.partitioning.learning import Incidence, Partitioner, Quality, Refined, Salb, measure
-from tidings.placement import place
+from tidings.partitioning.learning import Incidence, Partitioner, PartitionerName, Quality, measure, partitioner
+from tidings.placement import PlacementPolicy, place
 from tidings.registry import Registry
 from tidings.spark.home import Home
 from tidings.spark.mappings import Figures, Page
@@ -35,7 +35,6 @@ HELD_OUT = 5
 """Every fifth post is held out."""
 
 FEWEST_POSTS = 100
-_PARTITIONERS: dict[str, type[Partitioner]] = {"refined": Refined, "salb": Salb}
 _SPLIT_SHARE = 0.5
 _TRIES, _PAUSE_S = 5, 0.2
 
@@ -51,11 +50,14 @@ class Learn:
     ``keep_posts``: in the partitioned layout, a sample of so many posts is kept in the checkpoint, to learn from; 0
     keeps none. ``split``: a term that is too much for one matcher gets several.
 
+    ``partitioner``: ``refined`` is ours. ``salb``, ``hash`` and the cuts of a network of words by METIS, ``gc``,
+    ``gfc``, ``gfcl`` and ``gnfcl``, are those of [S3TM] 3; METIS is the extra ``metis``.
+
     >>> Learn(after_posts=20_000, imbalance=1.5).partitioner
     'refined'
     """
 
-    partitioner: Literal["refined", "salb"] = "refined"
+    partitioner: PartitionerName = "refined"
     split: bool = False
     after_posts: int = 0
     every_s: float = 0.0
@@ -64,8 +66,7 @@ class Learn:
     keep_posts: int = 200_000
 
     def __post_init__(self) -> None:
-        if self.partitioner not in _PARTITIONERS:
-            raise DataError(f"a partitioner is one of {', '.join(_PARTITIONERS)}, got {self.partitioner!r}")
+        self.made()  # refuses what is unknown or not installed
         if min(self.after_posts, self.every_s, self.imbalance, self.keep_posts) < 0 or self.batches < 1:
             raise DataError(f"a rule has no number below 0, and 1 batch or more, got {self}; choose others")
         if self.after_posts > self.keep_posts:
@@ -75,14 +76,15 @@ class Learn:
 
     def made(self) -> Partitioner:
         """The partitioner."""
-        return _PARTITIONERS[self.partitioner](share=_SPLIT_SHARE if self.split else math.inf)
+        return partitioner(self.partitioner, _SPLIT_SHARE if self.split else math.inf)
 
 
 @dataclass(frozen=True, slots=True)
 class Teacher:
     """Learns mappings for the pipeline in a folder, in any process.
 
-    To split terms it has to know the ``registry``, and the better if it has the ``sample`` of the pipeline.
+    To split terms, or where subscriptions are not placed by their rarest terms, it has to know the ``registry``, and
+    the better if it has the ``sample`` of the pipeline.
     """
 
     home: Home
@@ -95,7 +97,7 @@ class Teacher:
 
         ``count`` gives other posts than those that the pipeline has kept. Cost: some 50 µs a post.
         """
-        router, mapping, planned = self._in_use()
+        router, mapping, planned, placement = self._in_use()
         count, analyser, matchers = count or self._kept(), router.analyser, matchers or mapping.matchers
         mapping = mapping if mapping.matchers == matchers else HashMapping(matchers)
         held_out, sample = count(router.terms, analyser, True), count(router.terms, analyser, False)
@@ -103,23 +105,25 @@ class Teacher:
             raise DataError(f"{sample.posts:,} posts are too few to learn from; wait until {FEWEST_POSTS} were matched")
         learned = self.rule.made().partition(sample, matchers)
         before = _figures(measure(mapping, held_out))
-        if self.rule.split:  # then some subscriptions are filed under other terms, for which posts are sent then
-            terms = self._placed(learned, analyser)
+        if self.rule.split or placement.placer != "rarest":  # then other terms may file some subscriptions
+            terms = self._placed(learned, analyser, placement)
             learned = self.rule.made().partition(count(terms, analyser, False), matchers)
-            held_out = count(self._placed(learned, analyser), analyser, True)
+            held_out = count(self._placed(learned, analyser, placement), analyser, True)
         after = _figures(measure(learned, held_out))
         at = utc_now().isoformat()
         return learned, Page(planned, matchers, self.rule.partitioner, sample.posts, before, after, at)
 
-    def _in_use(self) -> tuple[Router, HashMapping | LearnedMapping, int]:
-        """The router and the mapping of the newest release, and the matchers of the pipeline's plan."""
+    def _in_use(self) -> tuple[Router, HashMapping | LearnedMapping, int, PlacementPolicy]:
+        """The router, mapping and placement of the newest release, and the matchers of the pipeline's plan."""
         for left in reversed(range(_TRIES)):
             try:
-                name, files = newest_release(self.home.releases)
-                page, mapping = self.home.mappings.page(name), self.home.mappings.mapping(name) if files else None
+                key, files = newest_release(self.home.releases)
+                mapping = self.home.mappings.mapping(key.mapping) if files else None
                 if mapping is None:
                     break
-                return Router.open(*files).tidied()[0], mapping, mapping.matchers if page is None else page.planned
+                page, placement = self.home.mappings.page(key.mapping), PlacementPolicy.named(key.placement)
+                planned = mapping.matchers if page is None else page.planned
+                return Router.open(*files).tidied()[0], mapping, planned, placement
             except (OSError, DataError):  # a running pipeline may have removed a file just now
                 if not left:
                     raise
@@ -139,12 +143,16 @@ class Teacher:
         parts = {held_out: posts.filter(pa.array(is_out == held_out)) for held_out in (True, False)}
         return lambda terms, analyser, held_out: Incidence.of(parts[held_out], terms, analyser)
 
-    def _placed(self, mapping: LearnedMapping, analyser: Analyser) -> Dictionary:
-        return place(self._subscriptions(), mapping, Sample(analyser, self.sample), analyser).router.terms
+    def _placed(self, mapping: LearnedMapping, analyser: Analyser, placement: PlacementPolicy) -> Dictionary:
+        placer, sample = placement.made(mapping.matchers), Sample(analyser, self.sample)
+        return place(self._subscriptions(), mapping, sample, analyser, placer).router.terms
 
     def _subscriptions(self) -> pa.Table:
         if self.registry is None:
-            raise DataError("to split terms, the registry has to be known; name it")
+            raise DataError(
+                "to split terms, and where subscriptions are not placed by their rarest term, the registry has to be "
+                "known; name it (tidings learn --registry)"
+            )
         return self.registry.snapshot(self.registry.version)
 
 

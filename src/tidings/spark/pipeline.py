@@ -24,6 +24,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from tidings.model import DataError
+from tidings.placement import PlacementPolicy, PlacerName
 from tidings.registry import Registry
 from tidings.spark.backlog import Watch
 from tidings.spark.batches import Handler
@@ -65,6 +66,9 @@ class Pipeline:
     mapping is learned from posts that were seen. The next batch takes it, as it takes that of ``tidings learn``, and
     the hash over another number of matchers where ``plan`` has another; then all subscriptions are placed anew.
 
+    ``placement`` says where a subscription lives that several matchers could have: ``"rarest"``, ``"random"``,
+    ``"lasp"``, or a :class:`tidings.placement.PlacementPolicy`. Another one than before places all of them anew.
+
     ``overload``: where more comes than can be matched, ``"block"`` lets posts wait and loses nothing; ``"shed"``, or an
     :class:`tidings.spark.overload.Overload`, leaves some work undone, and reports it.
     """
@@ -79,6 +83,7 @@ class Pipeline:
     spread: bool = True
     learn: Learn = field(default_factory=Learn)
     overload: Overload | Literal["block", "shed"] = "block"
+    placement: PlacementPolicy | PlacerName = "rarest"
 
     def start(
         self,
@@ -145,7 +150,10 @@ class Pipeline:
         Registry.create(registry.path, registry.analyser, registry.clock)
         self.columns.check(self.publications)
         sink = CallableSink(self.sink) if callable(self.sink) else self.sink
-        return Handler(home, name, registry, sink, self.columns, self.plan, self.sample, self.spread, self.learn)
+        placement = PlacementPolicy.of(self.placement)
+        return Handler(
+            home, name, registry, sink, self.columns, self.plan, self.sample, self.spread, self.learn, placement
+        )
 
 
 @dataclass(frozen=True, slots=True)

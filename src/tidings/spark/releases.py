@@ -17,7 +17,7 @@ import re
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,6 +28,7 @@ from tidings.index.store import described, replace_json
 from tidings.index.subscribers import keyed
 from tidings.model import DataError, HistoryError
 from tidings.partitioning import Mapping
+from tidings.placement import PlacementPolicy
 from tidings.registry import Follower, Registry, fold
 from tidings.registry.folder import exclusive
 from tidings.spark.mappings import WHOLE, Mappings, hash_name
@@ -42,9 +43,24 @@ REPLICATED_BYTES = 2 << 30
 """Up to this size an index is replicated, unless somebody says otherwise: all workers of a machine share its pages."""
 
 _RELEASE, _SEGMENT, _LOCK = "release-", "segment-", "lock"
-_NAME = re.compile(rf"{_RELEASE}(\d+)(?:-(.+))?\.json")
+_NAME = re.compile(rf"{_RELEASE}(\d+)(?:-([^+]+?))?(?:\+(.+))?\.json")
+_RAREST = PlacementPolicy().name
 _BYTES_EACH = 32
 _log = logging.getLogger(__name__)
+
+
+class Key(NamedTuple):
+    """Which release it is: of a version of the registry, by a mapping and a placement; no mapping if it is not told."""
+
+    version: int
+    mapping: str
+    placement: str = _RAREST
+
+    def path(self, folder: Path) -> Path:
+        """Its file. What is the default is not in its name, so that releases of before are found."""
+        mapping = f"-{self.mapping}" if self.mapping else ""
+        placement = f"+{self.placement}" if self.placement != _RAREST else ""
+        return folder / f"{_RELEASE}{self.version}{mapping}{placement}.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +69,8 @@ class Release:
 
     ``folder`` is a path that all machines share; if it is ``shipped``, Spark carried its files to each of them instead.
     ``attributes`` are those that somebody asks about: no other column has to be read. ``mapping`` is the name of that
-    by which it is partitioned. ``mark`` is that of the version, empty if it is of no registry.
+    by which it is partitioned, ``placement`` that of the policy by which subscriptions were placed. ``mark`` is that of
+    the version, empty if it is of no registry.
     """
 
     folder: str
@@ -66,6 +83,11 @@ class Release:
     shipped: bool = False
     mapping: str = WHOLE
     mark: str = ""
+    placement: str = _RAREST
+
+    @property
+    def key(self) -> Key:
+        return Key(self.version, self.mapping, self.placement)
 
     @property
     def matchers(self) -> int:
@@ -110,23 +132,24 @@ class Plan:
         return layout
 
 
-def newest_release(folder: Path) -> tuple[str, list[Path]]:
-    """The mapping of the newest release of a folder, and the files of its router; nothing where there is none."""
+def newest_release(folder: Path) -> tuple[Key, list[Path]]:
+    """The key of the newest release of a folder, and the files of its router; none of them where there is none."""
     listed = _listed(folder)
     if not listed:
-        return "", []
-    version, mapping = listed[-1]
+        return Key(0, ""), []
+    newest = listed[-1]
     try:
-        routers = read_page(_path(folder, version, mapping))["routers"]
-        return mapping, [folder / name for name in routers]
+        routers = read_page(newest.path(folder))["routers"]
+        return newest, [folder / name for name in routers]
     except (ValueError, KeyError, TypeError):
-        return "", []
+        return Key(0, ""), []
 
 
 class Releases:
     """The releases in ``folder``, which one driver at a time writes to. Not safe to share between threads.
 
-    ``sample``: publications like those to come, to choose guards by.
+    ``sample``: publications like those to come, to choose guards by. ``placement``: how subscriptions are placed in new
+    releases of the partitioned layout.
 
     >>> from tempfile import TemporaryDirectory
     >>> home = TemporaryDirectory()
@@ -145,24 +168,27 @@ class Releases:
         sample: pa.Table | None = None,
         plan: Plan | None = None,
         mappings: Mappings | None = None,
+        placement: PlacementPolicy | None = None,
     ) -> None:
         self.folder = Path(folder)
         self._analyser = analyser
         self._sample = sample
         self._plan = plan or Plan()
         self._mappings = mappings or Mappings(self.folder / "mappings")
+        self._placement = placement or PlacementPolicy()
         self._mapping: tuple[str, Mapping | None] = WHOLE, None
         self._newest: tuple[Release, Shares] | None = None
         self._soundness = Soundness(self.folder)
         self._followed: Follower | None = None
         self._earlier: Follower | None = None
 
-    def release(self, registry: Registry, version: int, mapping: str = "") -> Release:
+    def release(self, registry: Registry, version: int, mapping: str = "", placement: str = "") -> Release:
         """The release of a version of the registry: found, brought forward from an earlier one, or compiled.
 
         ``mapping`` is a name; without one, the newest of the folder of mappings. One that cannot be read is replaced by
-        the hash. Cost: that of the changes since the release before, and now and then, and where the mapping is
-        another one, that of all subscriptions (some 6 s for a million).
+        the hash. ``placement`` is a name too; without one, that of new releases. Cost: that of the changes since the
+        release before, and now and then, and where mapping or placement is another one, that of all subscriptions
+        (some 6 s for a million).
         """
         if registry.analyser != self._analyser:
             raise DataError("the registry has another analyser than its releases; give both the same one")
@@ -171,18 +197,21 @@ class Releases:
             mapping = mapping or self._planned(version)
             if not mapping:
                 return self._compiled(version, mark, keyed(_snapshot(registry, version)))
-            mapping = self._usable(mapping)
-            found = self._read(version, mapping, mark)
+            key = self._key(version, self._usable(mapping), placement)
+            found = self._read(key, mark)
             if found is not None:
                 return found
-            before = self._before(version, mapping)
+            before = self._before(key)
             forward = None if before is None else self._forward(registry, version, mark, *before)
-            return forward or self._compiled(version, mark, keyed(_snapshot(registry, version)), mapping)
+            if forward is not None:
+                return forward
+            subscriptions = keyed(_snapshot(registry, version))
+            return self._compiled(version, mark, subscriptions, key.mapping, key.placement)
 
-    def kept(self, version: int, mapping: str, mark: str) -> Release | None:
-        """The release of a version with that mark, if it is here, whatever has become of the registry."""
+    def kept(self, key: Key, mark: str) -> Release | None:
+        """The release of a key with that mark, if it is here, whatever has become of the registry."""
         with exclusive(self.folder):
-            return self._read(version, mapping, mark) if mark else None
+            return self._read(key, mark) if mark else None
 
     def is_sound(self, release: Release) -> bool:
         """Whether all files of a release are undamaged. Reads all of them: for when a batch has failed."""
@@ -198,19 +227,23 @@ class Releases:
                 self._mapping = "given", mapping
             return self._compiled(0, "", keyed(subscriptions), "" if mapping is None else "given")
 
-    def forget_before(self, version: int, mapping: str = "") -> None:
+    def forget_before(self, version: int, mapping: str = "", placement: str = "") -> None:
         """Remove the releases of earlier versions, and all files that no other release names.
 
-        With ``mapping``, those of that version and other mappings too.
+        With ``mapping`` or ``placement``, those of that version and another mapping or placement too.
         """
         with exclusive(self.folder):
             releases = _listed(self.folder)
-            old = [(n, name) for n, name in releases if n < version or (n == version and name != (mapping or name))]
-            kept = [self._page(*which) for which in releases if which not in old]
+            wanted = [
+                key
+                for key in releases
+                if key.version > version or key == (version, mapping or key.mapping, placement or key.placement)
+            ]
+            old, kept = set(releases) - set(wanted), [self._page(key) for key in wanted]
             if self._newest is not None:
                 kept.append(self._newest[0])
-            for which in old:
-                _path(self.folder, *which).unlink(missing_ok=True)
+            for key in old:
+                key.path(self.folder).unlink(missing_ok=True)
             named = frozenset[str]().union(*(release.files for release in kept if release is not None))
             for kind in (_SEGMENT, HOMES, ROUTER):
                 for file in self.folder.glob(f"{kind}*"):
@@ -227,11 +260,11 @@ class Releases:
             _log.warning("the registry was restored from a backup, made anew or replaced; the index is compiled again")
             self._newest = None
         newest, identity = registry.version, registry.id
-        for number, mapping in _listed(self.folder):
-            page = self._page(number, mapping)
-            if page is None or number > newest or page.mark.partition("/")[0] != identity:
-                _log.warning("%s is no release of this registry; it is removed", _path(self.folder, number, mapping))
-                _path(self.folder, number, mapping).unlink(missing_ok=True)
+        for key in _listed(self.folder):
+            page = self._page(key)
+            if page is None or key.version > newest or page.mark.partition("/")[0] != identity:
+                _log.warning("%s is no release of this registry; it is removed", key.path(self.folder))
+                key.path(self.folder).unlink(missing_ok=True)
         return self._follow(registry, version)
 
     def _follow(self, registry: Registry, version: int) -> str:
@@ -253,12 +286,16 @@ class Releases:
     def _planned(self, version: int) -> str:
         """The mapping that a new release has; empty where the size of the index has to decide."""
         layout = self._plan.layout
-        names = [name for number, name in _listed(self.folder) if number <= version and name]
+        names = [key.mapping for key in _listed(self.folder) if key.version <= version and key.mapping]
         if layout == "auto" and names:
             layout = "replicated" if names[-1] == WHOLE else "partitioned"
         if layout == "auto":
             return ""
         return WHOLE if layout == "replicated" else self._mappings.newest(self._plan.matchers)
+
+    def _key(self, version: int, mapping: str, placement: str = "") -> Key:
+        """Where nothing is divided, nothing is placed."""
+        return Key(version, mapping, _RAREST if mapping == WHOLE else placement or self._placement.name)
 
     def _usable(self, name: str) -> str:
         """The name of a mapping that can be read, and is at hand."""
@@ -271,30 +308,35 @@ class Releases:
                 self._mapping = name, self._mappings.mapping(name)
         return name
 
-    def _compiled(self, version: int, mark: str, subscriptions: pa.Table, mapping: str = "") -> Release:
+    def _compiled(
+        self, version: int, mark: str, subscriptions: pa.Table, mapping: str = "", placement: str = ""
+    ) -> Release:
         if not mapping:
             layout = self._plan.chosen(subscriptions)
             mapping = self._usable(WHOLE if layout == "replicated" else self._mappings.newest(self._plan.matchers))
-        began, shares = time.perf_counter(), self._shares()
+        key = self._key(version, mapping, placement)
+        began, shares = time.perf_counter(), self._shares(key.placement)
         shares.fill(subscriptions)
-        release = self._written(version, mark, mapping, shares)
+        release = self._written(key, mark, shares)
         took_s = time.perf_counter() - began
         _log.info("%d subscriptions were laid out by the mapping %s in %.1f s", len(subscriptions), mapping, took_s)
         return release
 
-    def _shares(self) -> Shares:
-        return Shares(self.folder, self._mapping[1], self._analyser, self._sample)
+    def _shares(self, placement: str) -> Shares:
+        mapping = self._mapping[1]
+        placer = PlacementPolicy.named(placement).made(mapping.matchers if mapping else 1)
+        return Shares(self.folder, mapping, self._analyser, self._sample, placer)
 
-    def _before(self, version: int, mapping: str) -> tuple[Release, Shares] | None:
-        """The nearest earlier release by the same mapping, and its shares, which are about to be changed."""
+    def _before(self, key: Key) -> tuple[Release, Shares] | None:
+        """The nearest earlier release of the same mapping and placement, and its shares, which are about to change."""
         newest, self._newest = self._newest, None
-        earlier = [number for number, name in _listed(self.folder) if number < version and name == mapping]
-        for number in reversed(earlier):
-            if newest is not None and (newest[0].version, newest[0].mapping) == (number, mapping):
+        earlier = [one for one in _listed(self.folder) if one.version < key.version and one[1:] == key[1:]]
+        for one in reversed(earlier):
+            if newest is not None and newest[0].key == one:
                 return newest if self._soundness.are_sound(newest[0].files) else None
-            found = self._page(number, mapping)
+            found = self._page(one)
             if found is not None and self._soundness.are_sound(found.files):
-                shares = self._shares()
+                shares = self._shares(one.placement)
                 try:
                     shares.open(found.parts, found.routers)
                 except DataError as error:
@@ -316,17 +358,15 @@ class Releases:
         try:
             if changes.num_rows:
                 shares.change(keyed(fold(changes)), pc.unique(changes["id"]).to_pylist())
-            return self._written(version, mark, before.mapping, shares, before.files)
+            return self._written(before.key._replace(version=version), mark, shares, before.files)
         except DataError as error:
             _log.warning("%s; the index is compiled again from the registry", error)
             return None
 
-    def _written(
-        self, version: int, mark: str, mapping: str, shares: Shares, known: frozenset[str] = frozenset()
-    ) -> Release:
+    def _written(self, key: Key, mark: str, shares: Shares, known: frozenset[str] = frozenset()) -> Release:
         """Write what is new; the files that are ``known`` were checked before."""
         parts, routers = shares.save()
-        release = self._release(version, mark, mapping, parts, routers, shares.attributes())
+        release = self._release(key, mark, parts, routers, shares.attributes())
         content: dict[str, JSON] = {
             "format": FORMAT,
             "language": described(self._analyser),
@@ -337,37 +377,42 @@ class Releases:
             "attributes": release.attributes,
         }
         self._soundness.trust(release.files - known)
-        replace_json(_path(self.folder, version, mapping), checked(content))
+        replace_json(key.path(self.folder), checked(content))
         self._newest = release, shares
         return release
 
     def _release(
-        self,
-        version: int,
-        mark: str,
-        mapping: str,
-        parts: tuple[Part, ...],
-        routers: tuple[str, ...],
-        attributes: tuple[str, ...],
+        self, key: Key, mark: str, parts: tuple[Part, ...], routers: tuple[str, ...], attributes: tuple[str, ...]
     ) -> Release:
-        layout: Layout = "replicated" if mapping == WHOLE else "partitioned"
-        folder = str(self.folder)
-        return Release(folder, version, layout, parts, routers, attributes, self._analyser, mapping=mapping, mark=mark)
+        layout: Layout = "replicated" if key.mapping == WHOLE else "partitioned"
+        version, mapping, placement = key
+        return Release(
+            str(self.folder),
+            version,
+            layout,
+            parts,
+            routers,
+            attributes,
+            self._analyser,
+            mapping=mapping,
+            mark=mark,
+            placement=placement,
+        )
 
-    def _read(self, version: int, mapping: str, mark: str) -> Release | None:
-        """The release of a version with that mark; None if there is none, or if files of it are gone or damaged."""
-        found = self._page(version, mapping)
+    def _read(self, key: Key, mark: str) -> Release | None:
+        """The release of a key with that mark; None if there is none, or if files of it are gone or damaged."""
+        found = self._page(key)
         if found is None:
             return None
         if found.mark != mark:
-            path = _path(self.folder, version, mapping)
+            path = key.path(self.folder)
             _log.warning("%s is of another registry, or of another history of it; it is compiled again", path)
             return None
         return found if self._soundness.are_sound(found.files) else None
 
-    def _page(self, version: int, mapping: str) -> Release | None:
-        """What the page of a version and mapping says; None if there is none."""
-        path = _path(self.folder, version, mapping)
+    def _page(self, key: Key) -> Release | None:
+        """What the page of a key says; None if there is none."""
+        path = key.path(self.folder)
         try:
             found = read_page(path)
             if found["format"] < FORMAT:
@@ -376,7 +421,7 @@ class Releases:
                 raise DataError(f"{str(path)!r} is of another format or for another analyser; name another folder")
             parts = tuple(Part(tuple(part["segments"]), part["homes"]) for part in found["parts"])
             routers, attributes = tuple(found["routers"]), tuple(found["attributes"])
-            release = self._release(version, str(found["mark"]), mapping, parts, routers, attributes)
+            release = self._release(key, str(found["mark"]), parts, routers, attributes)
             if not parts or not all(isinstance(name, str) for name in (*release.files, *attributes)):
                 raise ValueError("it names no files")
             return release
@@ -397,11 +442,7 @@ def _snapshot(registry: Registry, version: int) -> pa.Table:
         return registry.snapshot(oldest)
 
 
-def _listed(folder: Path) -> list[tuple[int, str]]:
-    """The versions and mappings of all releases, in order; no mapping where that is not told."""
+def _listed(folder: Path) -> list[Key]:
+    """The keys of all releases, in order."""
     found = (_NAME.fullmatch(path.name) for path in folder.glob(f"{_RELEASE}*.json"))
-    return sorted((int(name[1]), name[2] or "") for name in found if name)
-
-
-def _path(folder: Path, version: int, mapping: str) -> Path:
-    return folder / (f"{_RELEASE}{version}-{mapping}.json" if mapping else f"{_RELEASE}{version}.json")
+    return sorted(Key(int(name[1]), name[2] or "", name[3] or _RAREST) for name in found if name)

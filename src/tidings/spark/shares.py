@@ -19,7 +19,7 @@ from tidings.index import GuardIndex
 from tidings.index.sample import Sample
 from tidings.index.store import Store, described
 from tidings.partitioning import Mapping, MatcherSets, Router
-from tidings.placement import Homes, Placement, place
+from tidings.placement import RAREST, Homes, Lasp, Placement, Placer, place
 from tidings.placement.filings import Filings, merged, terms_of
 from tidings.terms import Analyser
 
@@ -46,13 +46,24 @@ class _Share:
 
 
 class Shares:
-    """The shares of all matchers of a mapping. Without one: one share of all, and no router."""
+    """The shares of all matchers of a mapping. Without one: one share of all, and no router.
 
-    def __init__(self, folder: Path, mapping: Mapping | None, analyser: Analyser, sample: pa.Table | None) -> None:
+    ``placer`` may remember what it has placed: it is one for these shares, and new.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        mapping: Mapping | None,
+        analyser: Analyser,
+        sample: pa.Table | None,
+        placer: Placer = RAREST,
+    ) -> None:
         self._store = Store(folder, described(analyser))
         self._mapping = mapping
         self._analyser = analyser
         self._table, self._sample = sample, Sample(analyser, sample)
+        self._placer = placer
         self._router: Router | None = None
         self._routers: tuple[str, ...] = ()
         self._filings: list[Filings] = []
@@ -70,10 +81,12 @@ class Shares:
     def open(self, parts: Iterable[Part], routers: tuple[str, ...]) -> None:
         """Hold what some files hold."""
         folder = self._store.path
-        for part in parts:
+        for matcher, part in enumerate(parts):
             index = GuardIndex.of_files(*self._store.load(part.segments), self._analyser, self._table)
             homes = Homes.open(folder / part.homes) if part.homes else self._no_homes()
             self._shares.append(_Share(index, homes, part, is_changed=False))
+            if isinstance(self._placer, Lasp):
+                self._placer.hold(matcher, index.queries(), self._analyser)
         for name in routers:
             newer, filings = Router.open(folder / name), Filings.open(folder / name)
             if self._router is None:
@@ -89,11 +102,21 @@ class Shares:
         if self._mapping is None:
             self._change(self._shares[0], table, self._no_homes(), names)
             return
-        placement = place(table, self._mapping, self._sample, self._analyser)
+        if isinstance(self._placer, Lasp):
+            self._forget(set(names.to_pylist()), self._placer)
+        placement = place(table, self._mapping, self._sample, self._analyser, self._placer)
         for matcher, share in enumerate(self._shares):
             own = placement.share(matcher)
             self._change(share, own.table, own.homes, names)
         self._route(placement, names)
+
+    def _forget(self, names: set[str], placer: Lasp) -> None:
+        """Let a placer know what is about to go, before it places what comes."""
+        for matcher, share in enumerate(self._shares):
+            records = (share.index.record(name) for name in names)
+            gone = pa.chunked_array([[record.query for record in records if record is not None]], pa.large_string())
+            if len(gone):
+                placer.forget(matcher, gone, self._analyser)
 
     def _change(self, share: _Share, table: pa.Table, homes: Homes, names: pa.Array) -> None:
         known = [name for name in names.to_pylist() if name in share.index]

@@ -5,7 +5,7 @@ columns of a publication (id, ts, text, lat, lon, topic; every other one is an a
 query and subscriber.
 """
 
-from tidings.workloads.files import read_stocks, read_texts, read_topics, read_traffic, read_tweets
+from tidings.workloads.files import read_notes, read_stocks, read_texts, read_topics, read_traffic, read_tweets
 from tidings.workloads.operations import Delete, Insert, Operation, Publish, operations
 from tidings.workloads.posts import Posts
 from tidings.workloads.squares import Regions, q1, q2, q3, q3_regions
@@ -30,6 +30,7 @@ __all__ = [
     "q2",
     "q3",
     "q3_regions",
+    "read_notes",
     "read_stocks",
     "read_texts",
     "read_topics",

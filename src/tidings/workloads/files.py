@@ -33,6 +33,18 @@ TRAFFIC = pa.schema(
         ("is_new", pa.bool_()),
     ]
 )
+NOTES = pa.schema(
+    [
+        _ID,
+        _TS,
+        ("lat", pa.float64()),
+        ("lon", pa.float64()),
+        _TEXT,
+        ("kind", pa.string()),
+        ("country", pa.string()),
+        ("app", pa.string()),
+    ]
+)
 STOCKS = pa.schema(
     [
         ("symbol", pa.string()),
@@ -60,6 +72,11 @@ def read_tweets(path: str | Path, rows: int | None = None) -> pa.Table:
 def read_traffic(path: str | Path, rows: int | None = None) -> pa.Table:
     """Road alerts: id, ts, lat, lon, text, kind, category, hazard_id, is_new."""
     return _read(path, rows, TRAFFIC, "traffic")
+
+
+def read_notes(path: str | Path, rows: int | None = None) -> pa.Table:
+    """Notes on a map, short and in many languages: id, ts, lat, lon, text, kind (opened, closed), country, app."""
+    return _read(path, rows, NOTES, "notes")
 
 
 def read_stocks(path: str | Path, rows: int | None = None) -> pa.Table:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from tests.partitioning.learning.samples import sample, samples, topics
 from tidings.index.dictionary import Dictionary
 from tidings.model import DataError
 from tidings.partitioning.learning import Hashed, Incidence, Network, Partitioner, Refined, Salb, measure, split
+from tidings.partitioning.learning.salb import Imbalance
 from tidings.partitioning.learning.words import Words
 from tidings.partitioning.mapping import HashMapping, LearnedMapping
 
@@ -82,11 +84,13 @@ def test_fields_that_make_no_sense_are_refused() -> None:
         Network(cut="gX")  # type: ignore[arg-type]
     with pytest.raises(DataError, match="attraction"):
         Salb(attraction=-1)
+    with pytest.raises(DataError, match="sd/mean or sqrt"):
+        Salb(imbalance="variance")  # type: ignore[arg-type]
     with pytest.raises(DataError, match="rounds and slack"):
         Refined(rounds=-1)
 
 
-def literal_salb(rows: list[set[int]], terms: int, matchers: int) -> dict[int, int]:
+def literal_salb(rows: list[set[int]], terms: int, matchers: int, imbalance: str) -> dict[int, int]:
     """[S3TM] Alg. 1 as it is written, with exact numbers: the square of the utility, which is never above 0."""
     mapping: dict[int, int] = {}
     loads = [0] * matchers
@@ -99,7 +103,7 @@ def literal_salb(rows: list[set[int]], terms: int, matchers: int) -> dict[int, i
             mean = Fraction(sum(after), matchers)
             variance = Fraction(sum((load - mean) ** 2 for load in after), matchers)
             spread = Fraction(sum(after), len(rows))
-            worse = spread**2 * variance / mean**2
+            worse = spread**2 * variance / (mean**2 if imbalance == "sd/mean" else mean)
             if best is None or worse < best[0]:
                 best = worse, i, extra
         assert best is not None
@@ -108,12 +112,13 @@ def literal_salb(rows: list[set[int]], terms: int, matchers: int) -> dict[int, i
     return mapping
 
 
+@pytest.mark.parametrize("imbalance", get_args(Imbalance))
 @settings(max_examples=150)
-@given(samples(), st.integers(1, 9))
-def test_salb_is_algorithm_1(incidence: Incidence, matchers: int) -> None:
+@given(incidence=samples(), matchers=st.integers(1, 9))
+def test_salb_is_algorithm_1_in_both_readings(imbalance: Imbalance, incidence: Incidence, matchers: int) -> None:
     rows = [set(incidence.sets.row(i).tolist()) for i in range(len(incidence.sets))]
-    expected = literal_salb(rows, len(incidence.names), matchers)
-    found = owners(Salb().partition(incidence, matchers), incidence)
+    expected = literal_salb(rows, len(incidence.names), matchers, imbalance)
+    found = owners(Salb(imbalance=imbalance).partition(incidence, matchers), incidence)
     assert {term: found[term][0] for term in expected} == expected
 
 
@@ -124,6 +129,17 @@ def test_salb_by_hand() -> None:
     assert owners(Salb().partition(incidence, 3), incidence) == [[0], [1], [2], [2]]
     # with attraction 2 joins 1
     assert owners(Salb(attraction=4).partition(incidence, 3), incidence)[2] == [1]
+
+
+def test_the_two_readings_of_salb_differ_by_the_spread() -> None:
+    # 0 (600 posts) goes to 0, 1 (500) to 1; 2 (199) meets 0 always: there the loads stay 600 and 500, elsewhere they
+    # are 600 and 699, which is a little more even, and more in all
+    incidence = sample([{0}] * 401 + [{0, 2}] * 199 + [{1}] * 500)
+    assert owners(Salb().partition(incidence, 2), incidence)[2] == [1]
+    assert owners(Salb(imbalance="sqrt(var/mean)").partition(incidence, 2), incidence)[2] == [0]
+    seen, unseen = topics(20_000, seed=5), topics(20_000, seed=6)
+    article, listing = (measure(Salb(imbalance=one).partition(seen, 16), unseen) for one in get_args(Imbalance))
+    assert listing.spread < article.spread
 
 
 def test_the_network_keeps_words_together_that_meet() -> None:

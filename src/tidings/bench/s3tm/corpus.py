@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidings.bench.names import Model, Sent
+from tidings.bench.names import Model, Sent, Source
 from tidings.index.sample import MAX_ROWS, Sample
 from tidings.model import DataError
 from tidings.partitioning.learning import Incidence
@@ -18,7 +18,7 @@ from tidings.placement.conjunctions import Conjunctions, conjunctions_of
 from tidings.terms import ENGLISH
 from tidings.terms.fast import FastAnalyser
 from tidings.terms.vocabulary import IntArray, TermSets
-from tidings.workloads import Posts, Topics, extract_topics, read_tweets, tweet_based
+from tidings.workloads import Posts, Topics, extract_topics, read_notes, read_tweets, tweet_based
 
 TOPIC_POSTS = 10_000
 """Topics are found in so many posts."""
@@ -45,13 +45,13 @@ class Corpus:
         return cls(table, pa.array(fast.vocabulary, pa.large_string()), sets, hash_names(table["id"]))
 
     @classmethod
-    def read(cls, data: Path | None, posts: int | None, seed: int) -> Corpus:
-        """A sample of ``data/tweets.parquet`` of so many posts, or all of it; without data, made-up posts."""
+    def read(cls, data: Path | None, posts: int | None, seed: int, source: Source = Source.tweets) -> Corpus:
+        """A sample of so many posts of a file in ``data``, or all of them; without data, made-up posts."""
         if data is None:
             count = posts or 100_000
             rate = count / (_MADE_UP_WEEKS * 7 * 86_400)
             return cls.of(Posts(seed=seed, rate_per_s=rate).table(count).select(["id", "ts", "text"]))
-        table = read_tweets(data / "tweets.parquet").select(["id", "ts", "text"])
+        table = _read(data / f"{source.value}.parquet", source)
         if posts is not None and posts < table.num_rows:
             rows = np.sort(np.random.default_rng(seed).permutation(table.num_rows)[:posts])
             table = table.take(pa.array(rows))
@@ -127,6 +127,14 @@ class Asking:
         used = np.flatnonzero(counts)
         names = found.terms.term_names().take(pa.array(used))
         return self.corpus.incidence(names, counts[used] if sent == Sent.guards else None)
+
+
+def _read(path: Path, source: Source) -> pa.Table:
+    """The posts of a file: id, ts, text. Of notes those that somebody wrote by hand to open one, not an app."""
+    if source == Source.tweets:
+        return read_tweets(path).select(["id", "ts", "text"])
+    by_hand = (pc.field("kind") == "opened") & (pc.field("app") == "none")
+    return read_notes(path).filter(by_hand).select(["id", "ts", "text"])
 
 
 def folds(posts: int, count: int, seed: int) -> IntArray:

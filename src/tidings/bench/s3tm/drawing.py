@@ -28,7 +28,9 @@ def draw(name: S3tmFigure, figures: dict[str, Any], path: Path) -> None:
             for model in ("tweets", "topics")
         ]  # fmt: skip
         save(path, "matchers", each)
-    elif name == S3tmFigure.headline:
+    elif name == S3tmFigure.cost:
+        save(path, "different words", _costs(figures), log=False)
+    elif name in (S3tmFigure.headline, S3tmFigure.readings):
         each = [
             _panel(figures, "throughput", "matchers", f"Throughput by {sent}{', split' if split else ''}",
                    {"sent_for": sent, "split": split})
@@ -46,6 +48,17 @@ def draw(name: S3tmFigure, figures: dict[str, Any], path: Path) -> None:
         save(path, "matchers", each)
     else:
         _save_models(name, figures, path)
+
+
+def _costs(figures: dict[str, Any]) -> list[Panel]:
+    """Look-ups by words, and their line, for each model and number of subscriptions."""
+    each = []
+    for n, model in enumerate(figures["model"]):
+        words, line = figures["words"][n], (figures["intercept"][n], figures["slope"][n])
+        curves = [Curve("measured", words, figures["look_ups"][n])]
+        curves.append(Curve("line", words, [line[0] + line[1] * count for count in words]))
+        each.append(Panel(f"Look-ups a post, {_MODELS[model]}", curves=curves))
+    return each
 
 
 def _save_models(name: S3tmFigure, figures: dict[str, Any], path: Path) -> None:

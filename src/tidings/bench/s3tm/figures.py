@@ -16,7 +16,9 @@ FIGURES: dict[S3tmFigure, Callable[[Asking, Plan], dict[str, Any]]] = {
     S3tmFigure.subscriptions: scaling.by_subscriptions,
     S3tmFigure.weeks: weeks.by_weeks,
     S3tmFigure.learning: scaling.by_learning,
+    S3tmFigure.cost: placing.by_words,
     S3tmFigure.placement: placing.by_placement,
     S3tmFigure.headline: scaling.headline,
+    S3tmFigure.readings: scaling.readings,
     S3tmFigure.spark: on_spark.by_spark,
 }

@@ -15,7 +15,8 @@ from tidings.bench.names import Model
 from tidings.bench.s3tm.corpus import Asking
 from tidings.bench.s3tm.trials import Plan, Row, columns
 from tidings.partitioning.learning import Salb
-from tidings.placement import RAREST, Anycast, Lasp, Line, Placer, burdens_of, fitted, place
+from tidings.placement import RAREST, Anycast, Lasp, Line, LookUps, Placer, burdens_of, look_ups, place
+from tidings.terms.vocabulary import IntArray
 
 DRAWS = 3
 FROM_0 = "LASP from 0"
@@ -23,6 +24,39 @@ FROM_0 = "LASP from 0"
 
 _SUBSCRIPTIONS = 20_000
 _POSTS = 1_000
+_FIT = 10
+"""The cost is fitted to every tenth subscription, and a third of the posts."""
+
+
+def by_words(asking: Asking, plan: Plan) -> dict[str, Any]:
+    """Fig. 3: look-ups of a trie by its different words, and the line that is the cost of LASP in :func:`by_placement`.
+
+    ``fit`` is R² of the line. Also for ten times as many subscriptions, to see how far the line holds.
+    """
+    count, posts, _ = _shared(asking, plan)
+    rows = []
+    for model in Model:
+        for subscriptions in (count // _FIT, count):
+            found = _look_ups(asking, model, subscriptions, posts)
+            line, free = found.line(), found.free_line()
+            counts = np.array(found.counts)
+            off = counts - (line.intercept + line.slope * np.array(found.words))
+            rows.append(
+                {
+                    "model": model.value,
+                    "subscriptions": subscriptions,
+                    "slope": round(line.slope, 6),
+                    "intercept": round(line.intercept, 3),
+                    "free_slope": round(free[0], 6),
+                    "free_intercept": round(free[1], 3),
+                    "root": round(found.root, 3),
+                    "fit": round(1 - float((off**2).sum() / ((counts - counts.mean()) ** 2).sum()), 4),
+                    "words": found.words,
+                    "look_ups": [round(each, 3) for each in found.counts],
+                }
+            )
+            plan.advance(1)
+    return {"posts": posts.num_rows // 3} | columns(rows)
 
 
 def by_placement(asking: Asking, plan: Plan) -> dict[str, Any]:
@@ -30,13 +64,10 @@ def by_placement(asking: Asking, plan: Plan) -> dict[str, Any]:
 
     ``operations`` are look-ups for a post; ``most_operations`` those of the matcher with the most.
     """
-    corpus, rows = asking.corpus, []
-    count = min(plan.subscriptions, _SUBSCRIPTIONS)
-    drawn = corpus.drawn(plan.seed, 2)
-    posts = corpus.table.select(["id", "text"]).take(pa.array(drawn[:_POSTS]))
-    learned = np.sort(drawn[_POSTS : _POSTS + plan.learn])
+    rows = []
+    count, posts, learned = _shared(asking, plan)
     for model in Model:
-        line = fitted(asking.subscriptions(model, count // 10), posts.slice(0, _POSTS // 3))
+        line = _look_ups(asking, model, count // _FIT, posts).line()
         mappings = {n: Salb().partition(asking.incidence(model, count).taken(learned), n) for n in plan.placed}
         tables = [asking.subscriptions(model, count, draw) for draw in range(DRAWS)]
         for matchers in plan.placed:
@@ -55,6 +86,18 @@ def by_placement(asking: Asking, plan: Plan) -> dict[str, Any]:
                 labels: Row = {"model": model.value, "placer": name, "matchers": matchers}
                 rows.append(labels | _row(found, matchers, posts.num_rows))
     return {"subscriptions": count, "posts": posts.num_rows, "draws": DRAWS} | columns(rows)
+
+
+def _shared(asking: Asking, plan: Plan) -> tuple[int, pa.Table, IntArray]:
+    """How many subscribe, the posts that are matched, and the rows of those that are learned from."""
+    corpus = asking.corpus
+    drawn = corpus.drawn(plan.seed, 2)
+    posts = corpus.table.select(["id", "text"]).take(pa.array(drawn[:_POSTS]))
+    return min(plan.subscriptions, _SUBSCRIPTIONS), posts, np.sort(drawn[_POSTS : _POSTS + plan.learn])
+
+
+def _look_ups(asking: Asking, model: Model, subscriptions: int, posts: pa.Table) -> LookUps:
+    return look_ups(asking.subscriptions(model, subscriptions), posts.slice(0, posts.num_rows // 3))
 
 
 def _row(found: list[dict[str, tuple[int, float]]], matchers: int, posts: int) -> Row:

@@ -13,7 +13,18 @@ import numpy as np
 
 from tidings.bench.names import Model, Sent
 from tidings.bench.s3tm.corpus import SHORT, Asking
-from tidings.bench.s3tm.trials import CONTENDERS, METHODS, NETWORKS, SHARE, Plan, Row, beside_salb, columns, trial
+from tidings.bench.s3tm.trials import (
+    CONTENDERS,
+    LISTING,
+    METHODS,
+    NETWORKS,
+    SHARE,
+    Plan,
+    Row,
+    beside_salb,
+    columns,
+    trial,
+)
 from tidings.partitioning.learning import kernels
 from tidings.partitioning.learning.words import Words
 
@@ -102,19 +113,31 @@ def headline(asking: Asking, plan: Plan) -> dict[str, Any]:
     Networks, which take long, are cut without splitting. With 16 matchers nothing is split: there it makes no
     difference.
     """
-    rows = []
+    return _learned_from_all(asking, plan, CONTENDERS)
+
+
+def readings(asking: Asking, plan: Plan) -> dict[str, Any]:
+    """The same for SALB alone: imbalance as sd / mean, and as sqrt(variance / mean)."""
+    return _learned_from_all(asking, plan, ("SALB", LISTING))
+
+
+def _learned_from_all(asking: Asking, plan: Plan, methods: tuple[str, ...]) -> dict[str, Any]:
+    """What is unfinished says so."""
+    rows: list[Row] = []
+    shared = _described(asking, plan)
+    del shared["learn"]
     full = replace(plan, learn=len(asking.corpus) - len(asking.corpus) // plan.folds)
     for sent in Sent:
         incidence = asking.incidence(Model.tweets, plan.subscriptions, sent)
         for matchers in HEADLINE_MATCHERS:
-            for method in CONTENDERS:
+            for method in methods:
                 for share in (None, SHARE) if matchers > AT and method not in NETWORKS else (None,):
                     labels: Row = {"sent_for": sent.value, "partitioner": method, "matchers": matchers}
                     labels |= {"split": share is not None, "learned": full.learn}
                     rows.append(labels | trial(incidence, method, matchers, full, share))
-    shared = _described(asking, plan)
-    del shared["learn"]
-    return shared | columns(beside_salb(rows, "sent_for", "matchers", "split"))
+            found = shared | columns(beside_salb(rows, "sent_for", "matchers", "split"))
+            plan.so_far(found | {"unfinished": f"{len(rows)} rows so far"})
+    return found
 
 
 def _described(asking: Asking, plan: Plan) -> dict[str, Any]:

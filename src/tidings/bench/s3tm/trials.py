@@ -13,6 +13,10 @@ from tidings.bench.matching import Advance, silent
 from tidings.bench.s3tm.corpus import folds
 from tidings.partitioning.learning import Hashed, Incidence, Network, Partitioner, Quality, Refined, Salb, measure
 
+Row = dict[str, Any]
+LISTING = "SALB listing"
+"""SALB as the listing of the thesis has it."""
+
 METHODS: dict[str, Callable[..., Partitioner]] = {
     "hash": Hashed,
     "gC": lambda **settings: Network(cut="gC", **settings),
@@ -20,14 +24,13 @@ METHODS: dict[str, Callable[..., Partitioner]] = {
     "gFCL": lambda **settings: Network(cut="gFCL", **settings),
     "gNFCL": lambda **settings: Network(cut="gNFCL", **settings),
     "SALB": Salb,
+    LISTING: lambda **settings: Salb(imbalance="sqrt(var/mean)", **settings),
     "refined": Refined,
 }
 NETWORKS = frozenset({"gC", "gFC", "gFCL", "gNFCL"})
 CONTENDERS = ("hash", "gFCL", "gNFCL", "SALB", "refined")
 SHARE = 0.5
 """Of a matcher's fair load, beyond which a term is split: that of [S3TM] 5.1."""
-
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,7 @@ class Plan:
     A partitioner learns from ``learn`` posts of all folds but one and is measured with that one, for each of the first
     ``measured`` of ``folds`` folds; of networks of words, which take long, for the first ``networks`` of them.
     ``matchers``: how many there are, one after another; ``placed``: where subscriptions are placed; ``on_spark``.
+    ``so_far`` is given the figures of a run that takes long, whenever there are more of them.
     """
 
     learn: int = 40_000
@@ -50,6 +54,7 @@ class Plan:
     on_spark: tuple[int, ...] = (8, 16)
     seed: int = 1
     advance: Advance = silent
+    so_far: Callable[[Row], object] = dict
 
     def count(self, method: str) -> int:
         """How many folds are measured."""

@@ -88,10 +88,11 @@ def loads(offsets, ids, weights, keys, starts, owners, loads):
 
 
 @numba.njit(cache=True, nogil=True)
-def place_greedily(order, starts, rows, offsets, weights, lows, highs, attraction, placed, loads):
-    """Place words one by one where ``attraction`` · spread + N · sd of the loads is least, all in sums of posts.
+def place_greedily(order, starts, rows, offsets, weights, lows, highs, attraction, whole_root, placed, loads):
+    """Place words one by one where ``attraction`` · R + R · b is least, all in sums of posts: R, the spread, is S.
 
-    [S3TM] Alg. 1 where ``attraction`` is 0, as spread · sd / mean is N · sd / posts. Symbols: N = len(``loads``), the
+    [S3TM] Alg. 1 where ``attraction`` is 0. b is sd / mean, so R · b is N · sd; with ``whole_root`` b is
+    sqrt(variance / mean). Symbols: N = len(``loads``), the
     loads int64, all 0 before; S their sum and Q that of their squares; f the weight of the rows of w; ``near`` the
     matchers that a row is sent to so far; ``have`` the weight of the rows of w that are sent to a matcher already.
     ``placed`` int32[words] is -1 for a word that is free; lows[w] … highs[w] - 1 are words that have to be apart.
@@ -114,7 +115,8 @@ def place_greedily(order, starts, rows, offsets, weights, lows, highs, attractio
             for m in range(n):
                 more = f - have[m]
                 s, q = S + more, Q + 2 * loads[m] * more + more * more
-                value = attraction * s + np.sqrt(np.float64(n * q - s * s))
+                uneven = np.float64(n * q - s * s)
+                value = attraction * s + np.sqrt(uneven * s / n if whole_root else uneven)
                 if value < least and not is_taken(placed, lows[w], highs[w], m):
                     least, best = value, m
             placed[w] = best

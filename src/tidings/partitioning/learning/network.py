@@ -96,13 +96,14 @@ def _parts(
 ) -> IdArray:
     if len(bounds) <= 1:
         return np.zeros(0, dtype=np.int32)
-    metis = _pymetis()
+    metis = pymetis()
     network, options = metis.CSRAdjacency(bounds, others), metis.Options(seed=seed)
     found = metis.part_graph(matchers, network, vweights=loads, eweights=weights, options=options)
     return np.array(found.vertex_part, dtype=np.int32)
 
 
-def _pymetis() -> ModuleType:
+def pymetis() -> ModuleType:
+    """METIS; a DataError says how to get it where it is missing."""
     try:
         return importlib.import_module("pymetis")
     except ImportError as error:
