@@ -418,3 +418,38 @@ def test_words_are_forgotten_when_they_are_too_many(monkeypatch: pytest.MonkeyPa
     for i in range(200):
         engine.subscribe(f"smoke w{i}", id="other")
         assert [m.subscription_id for m in engine.publish(id="p", text=f"fire and v{i}")] == ["s"]
+
+
+def test_what_is_asked_for_while_the_index_is_saved_is_there_after_a_crash(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The others get their turn as soon as it is known what is to be saved."""
+    engine = Engine(tmp_path)
+    engine.subscribe("smoke", id="before")
+    engine.subscribe("house", id="gone")
+    changing, unsaved = engine._changing, GuardIndex.unsaved
+    turns: list[str] = []
+
+    class Turns:
+        def __enter__(self) -> None:
+            changing.acquire()
+
+        def __exit__(self, *_: object) -> None:
+            changing.release()
+            if turns:
+                turns.clear()
+                engine.subscribe("fire", id="meanwhile")
+                engine.unsubscribe("gone")
+
+    def told(index: GuardIndex) -> Any:
+        turns.append("others")
+        return unsaved(index)
+
+    monkeypatch.setattr(engine, "_changing", Turns())
+    with monkeypatch.context() as patched:
+        patched.setattr(GuardIndex, "unsaved", told)
+        engine.compact()
+    assert engine._lock_file is not None
+    engine._lock_file.close()  # as the death of a process does
+    with Engine(tmp_path) as again:
+        assert published(again, POST) == ["meanwhile"] and len(again) == 2
