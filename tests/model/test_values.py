@@ -178,3 +178,21 @@ def test_distance_agrees_with_a_known_one() -> None:
 def test_borders_belong_to_a_rectangle() -> None:
     box = Rectangle(0, 0, 1, 1)
     assert box.contains(0, 0) and box.contains(1, 1) and not box.contains(1.0000001, 1)
+
+
+@pytest.mark.parametrize(("lat", "lon"), [(90.5, 0.0), (-90.5, 0.0), (0.0, 180.5), (0.0, -180.5)])
+def test_a_place_beyond_the_pole_or_the_date_line_is_refused(lat: float, lon: float) -> None:
+    with pytest.raises(PublicationError, match="is between"):
+        Publication("p", lat=lat, lon=lon)
+
+
+def test_a_circle_that_only_touches_the_date_line_is_one_rectangle() -> None:
+    touching = 0
+    for radius_m in range(1_000, 100_000, 1_000):
+        half = Circle(0, 0, radius_m).bounds()[0].east
+        west, east = Circle(-180 + half, 0, radius_m).bounds(), Circle(180 - half, 0, radius_m).bounds()
+        if west[0].west == -180 and east[0].east == 180:
+            touching += 1
+            assert len(west) == len(east) == 1
+        assert {len(Circle(lon, 0, radius_m).bounds()) for lon in (-180 + half * 0.99, 180 - half * 0.99)} == {2}
+    assert touching > 10

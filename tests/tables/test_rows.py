@@ -11,6 +11,7 @@ import pytest
 
 from tidings.model import Publication, Rejected
 from tidings.tables import publications
+from tidings.tables.columns import ABSENT, column_keys, instant_key
 
 MIDNIGHT = datetime(2020, 1, 2, tzinfo=UTC)
 
@@ -99,3 +100,9 @@ def test_a_bad_row_stops_neither_its_batch_nor_its_neighbours() -> None:
 
 def test_an_empty_table_has_no_rows() -> None:
     assert list(publications(pa.table({"id": pa.array([], pa.string())}))) == []
+
+
+def test_instants_are_compared_by_whole_microseconds() -> None:
+    column = pa.chunked_array([pa.array([1_999, None, -1_000], pa.timestamp("ns"))])
+    assert column_keys(column).tolist() == [1, ABSENT, -1]
+    assert instant_key(datetime(1970, 1, 2, 0, 0, 3, 4, tzinfo=UTC)) == 86_403_000_004
