@@ -21,13 +21,15 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from tools.mutants.choosing import Choice
+from tools.mutants.choosing import Choice, is_kernel
 from tools.mutants.sites import PACKAGES, Mutant, sampled
 from tools.mutants.trees import Outcome, Tree
 
 ROOT = Path(__file__).resolve().parents[2]
 EQUIVALENT = Path(__file__).with_name("equivalent.json")
 SURVIVED = ("survived", "uncovered")
+BUDGET_S = 40.0
+"""Tests of so many seconds are run on a mutant. What they do not notice has survived, whatever later ones would say."""
 
 
 def main() -> int:
@@ -93,8 +95,7 @@ def run(mutants: list[Mutant], outcomes: Outcomes, work: Path, workers: int, kep
     def trial(mutant: Mutant) -> None:
         tree = trees.get()
         try:
-            tests = choice.tests(mutant)
-            seconds = sum(choice.seconds.get(test, 0.0) for test in tests)
+            tests, seconds = choice.within(choice.tests(mutant), BUDGET_S)
             outcome = tree.tried(mutant, tests, seconds, pristine)
         finally:
             trees.put(tree)
@@ -102,7 +103,7 @@ def run(mutants: list[Mutant], outcomes: Outcomes, work: Path, workers: int, kep
         print(outcome.verdict, f"{outcome.seconds} s", *changed(mutant), outcome.by[-150:], sep=" | ", flush=True)
 
     with ThreadPoolExecutor(workers) as pool:
-        list(pool.map(trial, mutants))
+        list(pool.map(trial, sorted(mutants, key=lambda mutant: is_kernel(ROOT, mutant.file))))  # to compile takes long
 
 
 def reported(sample: list[Mutant], outcomes: Outcomes, seed: int) -> dict[str, Any]:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import ast
 import json
+from bisect import bisect_right
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 
 from coverage import CoverageData
@@ -43,14 +45,19 @@ class Choice:
     def tests(self, mutant: Mutant) -> list[str]:
         """The tests that can notice a mutant, those first that are likely to tell soonest."""
         tree = ast.parse((self.root / mutant.file).read_text())
-        if _is_compiled(tree, mutant.begin[0]):
+        first, last = _statement(tree, mutant.begin[0])
+        own = self.lines.get(mutant.file, {})
+        found = set().union(*(own.get(line, set()) for line in range(first, last + 1)))
+        if not found and is_kernel(self.root, mutant.file):
             found = self._callers(mutant.file)
-        else:
-            first, last = _statement(tree, mutant.begin[0])
-            own = self.lines.get(mutant.file, {})
-            found = set().union(*(own.get(line, set()) for line in range(first, last + 1)))
-            found = found or self._of_file(mutant.file)  # it runs when the file is imported
+        found = found or self._of_file(mutant.file)  # it runs when the file is imported
         return sorted(found, key=lambda test: (self._rank(test, mutant.package), test))
+
+    def within(self, tests: list[str], budget_s: float) -> tuple[list[str], float]:
+        """The first tests, those that take so many seconds together, and how many these are; one at least."""
+        sums = list(accumulate(self.seconds[test] for test in tests))
+        count = max(1, bisect_right(sums, budget_s))
+        return tests[:count], sums[min(count, len(sums)) - 1] if sums else 0.0
 
     def _rank(self, test: str, package: str) -> float:
         is_own = package in Path(test.partition("::")[0]).parts
@@ -94,16 +101,6 @@ def _imports(root: Path, file: str, other: str) -> bool:
         ):
             return True
     return False
-
-
-def _is_compiled(tree: ast.Module, line: int) -> bool:
-    """Whether a line is in a function that numba compiles."""
-    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
-    return any(
-        function.lineno <= line <= (function.end_lineno or 0) and "numba" in ast.unparse(decorator)
-        for function in functions
-        for decorator in function.decorator_list
-    )
 
 
 def _statement(tree: ast.Module, line: int) -> tuple[int, int]:
