@@ -18,6 +18,7 @@ from tidings.engine import engine as engine_module
 from tidings.index import BruteForce, GuardIndex, guard
 from tidings.language import parse, to_text
 from tidings.model import DataError, Match, Publication, PublicationError, QueryError, SubscriptionError
+from tidings.registry import Registry
 
 POST = Publication("p", "The White House is on fire", attributes={"volume": 5})
 
@@ -453,3 +454,28 @@ def test_what_is_asked_for_while_the_index_is_saved_is_there_after_a_crash(
     engine._lock_file.close()  # as the death of a process does
     with Engine(tmp_path) as again:
         assert published(again, POST) == ["meanwhile"] and len(again) == 2
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
+def test_a_few_good_queries_need_no_check_by_columns(kind: pa.DataType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(engine_module, "check_subscriptions")
+    engine = Engine()
+    table = pa.table({"id": pa.array(["s1", "s2"], kind), "query": pa.array(["fire", "smoke"], kind)})
+    assert engine.subscribe_many(table).accepted == 2 and published(engine, POST) == ["s1"]
+
+
+def test_an_index_that_was_built_from_the_registry_is_saved_at_once(tmp_path: Path) -> None:
+    Registry(tmp_path).add(pa.table({"id": ["s1"], "query": ["fire"]}))
+    with Engine(tmp_path) as engine:
+        assert (tmp_path / "index" / "manifest.json").exists() and published(engine, POST) == ["s1"]
+    saved = (tmp_path / "index" / "manifest.json").stat()
+    with Engine(tmp_path) as engine:
+        assert published(engine, POST) == ["s1"]
+        assert (tmp_path / "index" / "manifest.json").stat() == saved  # what was opened is not saved again
+
+
+def test_one_change_is_no_reason_to_tidy_up(engines: list[Engine]) -> None:
+    for engine in engines:
+        engine.subscribe_many(pa.table({"id": ["s1", "s2"], "query": ["fire", "smoke"]}))
+        engine.unsubscribe_many(["s1", "s2"])
+        assert engine._tidier is None

@@ -79,6 +79,7 @@ def sampled(root: Path, count: int, seed: int) -> list[Mutant]:
     """A sample: places are drawn, then one of the changes that can be made there.
 
     Half of the places are drawn from each package alike, so that small ones are seen, and half from all that is left.
+    Few are dropped then, because they are no change of what the code does.
     """
     places: dict[tuple[str, Place], list[Mutant]] = {}
     for mutant in (mutant for file in core(root) for mutant in mutants(root, file)):
@@ -89,7 +90,7 @@ def sampled(root: Path, count: int, seed: int) -> list[Mutant]:
         own = [place for place in sorted(places) if places[place][0].package == package]
         drawn += rng.sample(own, count // (2 * len(PACKAGES)))
     drawn += rng.sample(sorted(places.keys() - set(drawn)), count - len(drawn))
-    return [rng.choice(places[place]) for place in drawn]
+    return [mutant for place in drawn if not _is_moot(mutant := rng.choice(places[place]), root)]
 
 
 def core(root: Path) -> list[str]:
@@ -110,6 +111,13 @@ def mutants(root: Path, file: str) -> Iterator[Mutant]:
                 occurrence += 1
                 if not any(first <= begin < last for first, last in hidden):
                     yield Mutant(file, name, occurrence, begin)
+
+
+def _is_moot(mutant: Mutant, root: Path) -> bool:
+    """Whether a change is read by type checkers only, or makes no Python of ``def f(*, a)``."""
+    source = (root / mutant.file).read_text()
+    line = source.splitlines()[mutant.begin[0] - 1]
+    return "TYPE_CHECKING" in line or (line.strip() == "*," and "Mul" in mutant.operator)
 
 
 def _operator(name: str):  # type: ignore[no-untyped-def]  # Cosmic Ray has no types

@@ -160,7 +160,10 @@ class Journal:
 
 def _read(file: Path) -> Any:
     try:
-        return json.loads(file.read_text())
+        found = json.loads(file.read_text())
+        if not isinstance(found, dict) or not found:
+            raise ValueError("it has no fields")
+        return found
     except FileNotFoundError:
         return None
     except (ValueError, OSError) as error:
