@@ -479,3 +479,18 @@ def test_one_change_is_no_reason_to_tidy_up(engines: list[Engine]) -> None:
         engine.subscribe_many(pa.table({"id": ["s1", "s2"], "query": ["fire", "smoke"]}))
         engine.unsubscribe_many(["s1", "s2"])
         assert engine._tidier is None
+
+
+@pytest.mark.parametrize(("small", "is_tidied"), [(10, True), (1_000, False)])
+def test_only_a_large_index_is_tidied_up_for_its_dead(
+    small: int, is_tidied: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine_module, "_SMALL", small)
+    engine, ids = Engine(), [f"s{number}" for number in range(100)]
+    engine.subscribe_many(pa.table({"id": ids, "query": ["fire"] * 100}))
+    engine.compact()
+    engine.unsubscribe_many(ids[:60])
+    assert (engine._tidier is not None) == is_tidied
+    if engine._tidier is not None:
+        engine._tidier.join()
+    assert (engine._index.burden == 0) == is_tidied and published(engine, POST) == sorted(ids[60:])

@@ -28,8 +28,6 @@ from tools.mutants.trees import Outcome, Tree
 ROOT = Path(__file__).resolve().parents[2]
 EQUIVALENT = Path(__file__).with_name("equivalent.json")
 SURVIVED = ("survived", "uncovered")
-BUDGET_S = 40.0
-"""Tests of so many seconds are run on a mutant. What they do not notice has survived, whatever later ones would say."""
 
 
 def main() -> int:
@@ -42,6 +40,7 @@ def main() -> int:
     )
     parser.add_argument("--output", type=Path, default=ROOT / "docs" / "results" / "mutants.json")
     parser.add_argument("--packages", nargs="+", default=PACKAGES, help="only the mutants of these")
+    parser.add_argument("--budget-s", type=float, default=120, help="tests of so many seconds are run on a mutant")
     parser.add_argument("--survivors", action="store_true", help="only those that survived before")
     parser.add_argument("--kept-baseline", action="store_true", help="do not measure again what the tests run")
     asked = parser.parse_args()
@@ -51,7 +50,7 @@ def main() -> int:
         outcomes.forget(SURVIVED)
     waiting = [mutant for mutant in sample if outcomes.of(mutant) is None and mutant.package in asked.packages]
     if waiting:
-        run(waiting, outcomes, asked.work, asked.workers, asked.kept_baseline)
+        run(waiting, outcomes, asked)
     report = reported(sample, outcomes, asked.seed)
     asked.output.write_text(json.dumps(report, indent=1) + "\n")
     unexplained = [row for row in report["survivors"] if not row["why"]]
@@ -81,10 +80,11 @@ class Outcomes:
         self._known = {name: outcome for name, outcome in self._known.items() if outcome.verdict not in verdicts}
 
 
-def run(mutants: list[Mutant], outcomes: Outcomes, work: Path, workers: int, kept_baseline: bool) -> None:
+def run(mutants: list[Mutant], outcomes: Outcomes, asked: argparse.Namespace) -> None:
     """Measure what the tests run, then try each mutant with those that can notice it."""
+    work, workers, budget_s = asked.work, asked.workers, asked.budget_s
     data, durations, pristine = work / "coverage", work / "durations.json", work / "pristine"
-    if not kept_baseline:
+    if not asked.kept_baseline:
         data.unlink(missing_ok=True)
         Tree.copied(ROOT, pristine).measure(data, durations)
     choice = Choice.read(pristine, data, durations)
@@ -95,7 +95,7 @@ def run(mutants: list[Mutant], outcomes: Outcomes, work: Path, workers: int, kep
     def trial(mutant: Mutant) -> None:
         tree = trees.get()
         try:
-            tests, seconds = choice.within(choice.tests(mutant), BUDGET_S)
+            tests, seconds = choice.within(choice.tests(mutant), budget_s)
             outcome = tree.tried(mutant, tests, seconds, pristine)
         finally:
             trees.put(tree)
