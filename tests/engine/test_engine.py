@@ -18,6 +18,7 @@ from tidings.engine import engine as engine_module
 from tidings.index import BruteForce, GuardIndex, guard
 from tidings.language import parse, to_text
 from tidings.model import DataError, Match, Publication, PublicationError, QueryError, SubscriptionError
+from tidings.registry import Registry
 
 POST = Publication("p", "The White House is on fire", attributes={"volume": 5})
 
@@ -418,3 +419,78 @@ def test_words_are_forgotten_when_they_are_too_many(monkeypatch: pytest.MonkeyPa
     for i in range(200):
         engine.subscribe(f"smoke w{i}", id="other")
         assert [m.subscription_id for m in engine.publish(id="p", text=f"fire and v{i}")] == ["s"]
+
+
+def test_what_is_asked_for_while_the_index_is_saved_is_there_after_a_crash(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The others get their turn as soon as it is known what is to be saved."""
+    engine = Engine(tmp_path)
+    engine.subscribe("smoke", id="before")
+    engine.subscribe("house", id="gone")
+    changing, unsaved = engine._changing, GuardIndex.unsaved
+    turns: list[str] = []
+
+    class Turns:
+        def __enter__(self) -> None:
+            changing.acquire()
+
+        def __exit__(self, *_: object) -> None:
+            changing.release()
+            if turns:
+                turns.clear()
+                engine.subscribe("fire", id="meanwhile")
+                engine.unsubscribe("gone")
+
+    def told(index: GuardIndex) -> Any:
+        turns.append("others")
+        return unsaved(index)
+
+    monkeypatch.setattr(engine, "_changing", Turns())
+    with monkeypatch.context() as patched:
+        patched.setattr(GuardIndex, "unsaved", told)
+        engine.compact()
+    assert engine._lock_file is not None
+    engine._lock_file.close()  # as the death of a process does
+    with Engine(tmp_path) as again:
+        assert published(again, POST) == ["meanwhile"] and len(again) == 2
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
+def test_a_few_good_queries_need_no_check_by_columns(kind: pa.DataType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(engine_module, "check_subscriptions")
+    engine = Engine()
+    table = pa.table({"id": pa.array(["s1", "s2"], kind), "query": pa.array(["fire", "smoke"], kind)})
+    assert engine.subscribe_many(table).accepted == 2 and published(engine, POST) == ["s1"]
+
+
+def test_an_index_that_was_built_from_the_registry_is_saved_at_once(tmp_path: Path) -> None:
+    Registry(tmp_path).add(pa.table({"id": ["s1"], "query": ["fire"]}))
+    with Engine(tmp_path) as engine:
+        assert (tmp_path / "index" / "manifest.json").exists() and published(engine, POST) == ["s1"]
+    saved = (tmp_path / "index" / "manifest.json").stat()
+    with Engine(tmp_path) as engine:
+        assert published(engine, POST) == ["s1"]
+        assert (tmp_path / "index" / "manifest.json").stat() == saved  # what was opened is not saved again
+
+
+def test_one_change_is_no_reason_to_tidy_up(engines: list[Engine]) -> None:
+    for engine in engines:
+        engine.subscribe_many(pa.table({"id": ["s1", "s2"], "query": ["fire", "smoke"]}))
+        engine.unsubscribe_many(["s1", "s2"])
+        assert engine._tidier is None
+
+
+@pytest.mark.parametrize(("small", "is_tidied"), [(10, True), (1_000, False)])
+def test_only_a_large_index_is_tidied_up_for_its_dead(
+    small: int, is_tidied: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine_module, "_SMALL", small)
+    engine, ids = Engine(), [f"s{number}" for number in range(100)]
+    engine.subscribe_many(pa.table({"id": ids, "query": ["fire"] * 100}))
+    engine.compact()
+    engine.unsubscribe_many(ids[:60])
+    assert (engine._tidier is not None) == is_tidied
+    if engine._tidier is not None:
+        engine._tidier.join()
+    assert (engine._index.burden == 0) == is_tidied and published(engine, POST) == sorted(ids[60:])

@@ -13,7 +13,7 @@ from tidings.index import scanning
 from tidings.index.brute import BruteForce
 from tidings.index.guard import GuardIndex
 from tidings.language import parse
-from tidings.model import Publication, Subscription
+from tidings.model import Publication, Rectangle, Subscription, Within
 
 NOW = datetime(2024, 5, 1, tzinfo=UTC)
 WORDS = ["fire", "smoke", "flood", "storm"]
@@ -117,3 +117,30 @@ def test_a_query_with_alternatives_here_and_elsewhere_matches_once(with_box: boo
     table = pa.table({"id": ["a"], "text": ["fire and smoke"], "lon": [150.5], "lat": [-33.5]})
     found = index.match(table)
     assert found.pairs() == oracle.match(table).pairs() and len(found.ids) == len(found.pairs())
+
+
+NEAR = [150 + step * 2.0**-40 for step in (-3, -2, -1, 0, 1, 2, 3)]
+"""Numbers whose upper halves are those of two neighbours: only all 64 bits tell them apart."""
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_place_just_beyond_an_edge_is_outside(seed: int) -> None:
+    """Edges on all four sides, places on both sides of them and on them; rows that share one mask, and a lone one."""
+    rng = random.Random(seed)
+    boxes = []
+    for number in range(300):
+        west, east = sorted(rng.choices([*NEAR, 149.0, 151.0], k=2))
+        south, north = sorted(rng.choices([lon - 180 for lon in NEAR] + [-31.0, -29.0], k=2))
+        boxes.append(Subscription(f"s{number}", Within(Rectangle(west, south, east, north))))
+    index, oracle = indexed(boxes)
+    table = pa.table(
+        {
+            "id": [f"p{row}" for row in range(120)],
+            "lon": rng.choices(NEAR, k=120),
+            "lat": [lon - 180 for lon in rng.choices(NEAR, k=120)],
+        }
+    )
+    expected = oracle.match(table).pairs()
+    assert sorted(index.match(table).pairs()) == sorted(expected) and expected
+    for row in range(10):
+        assert index.match(table.slice(row, 1)).pairs() == oracle.match(table.slice(row, 1)).pairs()

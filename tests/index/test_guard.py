@@ -18,7 +18,7 @@ from tidings.index.guard import GuardIndex
 from tidings.index.matcher import Matches
 from tidings.index.renumbering import Numbering
 from tidings.index.segment import together
-from tidings.index.subscribers import Record, table_of
+from tidings.index.subscribers import FOREVER_AFTER, FOREVER_BEFORE, Record, latest, table_of
 from tidings.language import parse, to_text
 from tidings.model import Publication, Subscription
 from tidings.tables.rows import publications
@@ -321,3 +321,9 @@ def test_what_is_recent_after_a_freeze_has_the_room_that_was_needed_before() -> 
     index.add(Subscription(f"new{n}", parse(f"fire w{n}")) for n in range(300))
     assert arrays() == before
     assert len(index.match_one(Publication("p", "fire w7 w299"))) == 4
+
+
+def test_what_a_table_does_not_say_is_empty_without_limits_and_of_version_1() -> None:
+    row = latest(pa.table({"id": ["s"], "query": ["fire"]})).to_pylist()[0]
+    limits = {"since": FOREVER_BEFORE, "until": FOREVER_AFTER}
+    assert row == {"id": "s", "query": "fire", "subscriber": "", "tag": "", "query_version": 1} | limits

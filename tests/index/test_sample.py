@@ -6,8 +6,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from tidings.index.dictionary import TermAtom
 from tidings.index.sample import Sample
+from tidings.model import Equals, Present, Topic
+from tidings.model import StartsWith as Prefixed
 from tidings.model.region import Circle, Rectangle, Region
+from tidings.tables.columns import number_key
 from tidings.terms import ENGLISH
 
 
@@ -27,3 +31,33 @@ def test_a_region_costs_by_the_places_in_the_rectangles_around_it(seed: int) -> 
         )
         assert inside > 0
         assert sample.region(region) == pytest.approx(2 * (inside + 0.5) / 501)
+
+
+def test_a_term_costs_by_the_rows_that_have_it() -> None:
+    """Of 9 rows, half a row is added to what is counted, so that what was never seen costs less than all others."""
+    columns = {
+        "id": [str(row) for row in range(9)],
+        "text": ["fire fire"] * 4 + ["smoke"] + [None] * 4,
+        "symbol": ["A"] * 5 + ["B", None, "", "B"],
+        "truth": [True] * 3 + [False] * 6,
+        "topic": ["news/sport"] * 3 + ["news", "ads"] + [None] * 4,
+        "volume": [*range(8), None],
+    }
+    sample = Sample(ENGLISH, pa.table(columns))
+    terms: dict[int, list[TermAtom]] = {
+        5: [Equals("symbol", "A")],
+        2: [Equals("symbol", "B")],
+        3: [Equals("truth", "true"), Topic(("news", "sport"))],
+        4: [Topic(("news",))],
+        1: [Topic(("ads",))],
+        0: [Equals("symbol", "C"), Equals("other", "A"), Topic(("x",))],
+    }
+    for rows, atoms in terms.items():
+        assert {sample.term(atom) for atom in atoms} == {(rows + 0.5) / 10}, rows
+    assert [sample.word(word) for word in ("fire", "smoke", "rain")] == [0.45, 0.15, 0.05]
+    assert sample.number_range(("volume", False), number_key(2), number_key(5)) == 0.45
+    assert sample.number_range(("price", False), 0, 9) == 0.0
+    assert sample.term(Topic(("*", "sport"))) == Sample(ENGLISH).term(Topic(("news",)))
+    assert (
+        sample.term(Present("symbol")) == Sample(ENGLISH).term(Present("symbol")) > sample.term(Prefixed("symbol", "A"))
+    )

@@ -6,7 +6,7 @@ from typing import Literal
 
 import pytest
 
-from tidings.language import parse
+from tidings.language import normal_form, parse
 from tidings.model import QueryError
 
 MISTAKES: dict[Literal["tidings", "padres"], tuple[tuple[str, str], ...]] = {
@@ -94,3 +94,12 @@ def test_each_mistake_is_told_so(syntax: Literal["tidings", "padres"], text: str
     with pytest.raises(QueryError) as caught:
         parse(text, syntax=syntax)
     assert str(caught.value).startswith(f"query, column {beginning}")
+
+
+@pytest.mark.parametrize(
+    ("query", "is_name"), [('"@ada"', True), ('"!!"', False), ('"@ada the"', False), ('"the"', False)]
+)
+def test_only_who_asks_for_nothing_but_names_is_told_of_names(query: str, is_name: bool) -> None:
+    with pytest.raises(QueryError) as told:
+        normal_form(parse(query))
+    assert ("@names" in str(told.value)) == is_name

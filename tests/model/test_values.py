@@ -211,3 +211,21 @@ def test_nested_attributes_are_taken_apart() -> None:
 def test_of_two_attributes_with_one_name_the_one_of_fewer_steps_counts() -> None:
     for nested in ({"user.name": "a", "user": {"name": "b"}}, {"user": {"name": "b"}, "user.name": "a"}):
         assert dict(Publication("p", attributes=nested).attributes) == {"user.name": "a"}  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("lat", "lon"), [(90.5, 0.0), (-90.5, 0.0), (0.0, 180.5), (0.0, -180.5)])
+def test_a_place_beyond_the_pole_or_the_date_line_is_refused(lat: float, lon: float) -> None:
+    with pytest.raises(PublicationError, match="is between"):
+        Publication("p", lat=lat, lon=lon)
+
+
+def test_a_circle_that_only_touches_the_date_line_is_one_rectangle() -> None:
+    touching = 0
+    for radius_m in range(1_000, 100_000, 1_000):
+        half = Circle(0, 0, radius_m).bounds()[0].east
+        west, east = Circle(-180 + half, 0, radius_m).bounds(), Circle(180 - half, 0, radius_m).bounds()
+        if west[0].west == -180 and east[0].east == 180:
+            touching += 1
+            assert len(west) == len(east) == 1
+        assert {len(Circle(lon, 0, radius_m).bounds()) for lon in (-180 + half * 0.99, 180 - half * 0.99)} == {2}
+    assert touching > 10

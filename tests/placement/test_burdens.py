@@ -67,6 +67,9 @@ def test_a_line_begins_at_the_look_ups_of_the_root() -> None:
     asked = tweet_based(POSTS["text"], 300, 1, ENGLISH)
     line, words = fitted(asked, POSTS), np.mean([len(text) for text in texts_of(POSTS, ENGLISH)])
     assert line.intercept == words and line.slope > 0
+    burdens = burdens_of(place(asked, HashMapping(1)), POSTS)
+    operations = burdens.operations[0] / POSTS.num_rows
+    assert line.intercept + line.slope * burdens.words[0] == pytest.approx(operations, rel=0.5)
 
 
 def test_a_fit_to_too_little_is_refused() -> None:

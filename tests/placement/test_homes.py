@@ -4,9 +4,11 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 from tidings.partitioning import MatcherSets
 from tidings.placement import Homes
+from tidings.placement.homes import found_along
 
 
 def sets(*words: int) -> MatcherSets:
@@ -27,3 +29,10 @@ def test_no_homes_at_all(tmp_path: Path) -> None:
     nobody = Homes.of(pa.array([], pa.string()), MatcherSets.empty(0, 100))
     nobody.save(tmp_path / "homes")
     assert len(Homes.open(tmp_path / "homes").changed(nobody, [])) == 0
+
+
+@pytest.mark.parametrize("homes", [None, Homes.of(pa.array([], pa.string()), MatcherSets.empty(0, 3))])
+def test_where_nobody_lives_elsewhere_a_match_is_found_where_its_row_goes(homes: Homes | None) -> None:
+    routes, ids = sets(0b010, 0b001, 0b110), pa.array(["s", "s", "t"])
+    assert found_along(np.array([0, 1, 2]), ids, 1, routes, homes).tolist() == [True, False, True]
+    assert found_along(np.array([0, 2]), ids.slice(0, 2), 1, routes, homes).tolist() == [True, True]

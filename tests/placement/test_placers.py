@@ -75,6 +75,15 @@ def test_a_conjunction_with_words_is_filed_under_one_of_them_or_its_guard(
             assert term == -1 or len(choices.eligible.row(c)) > 0
 
 
+@pytest.mark.parametrize("matchers", [1, 7])
+def test_lasp_leaves_to_its_guards_what_has_no_word_and_nothing_else(matchers: int) -> None:
+    for asked in (MIXED, MIXED.take(pa.array([2, 0, 3, 1])), MIXED.slice(1)):
+        choices = choices_of(asked, HashMapping(matchers))
+        chosen = Lasp(matchers).choose(choices).tolist()
+        assert [term == -1 for term in chosen] == (np.diff(choices.eligible.offsets) == 0).tolist()
+        assert -1 in chosen and all(term in choices.eligible.row(c) for c, term in enumerate(chosen) if term >= 0)
+
+
 def test_the_same_placer_chooses_the_same_and_can_be_pickled(make: Callable[[int], Placer]) -> None:
     choices = choices_of(ASKED, HashMapping(16))
     first, second, third = make(16), make(16), pickle.loads(pickle.dumps(make(16)))

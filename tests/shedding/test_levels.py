@@ -107,6 +107,8 @@ def test_settings_that_cannot_work_are_told() -> None:
             Levels(first_limit, delta, top)
     with pytest.raises(DataError, match=r"between 0 and 1, got 1\.0"):
         Levels(ideal=1.0)
+    with pytest.raises(DataError, match="ideal"):
+        Levels(ideal=-0.5)
     with pytest.raises(DataError, match="got -1"):
         Levels(period_s=-1)
     with pytest.raises(DataError, match="0 or more, got nan"):

@@ -1,6 +1,8 @@
-"""What should a pipeline have found? Brute force over each batch, at the version that it was pinned to.
+"""What should a pipeline have found? A plain evaluation of each batch, at the version that it was pinned to.
 
-Posts are files of Parquet, a few hundred rows each; Spark's own log of its source says which of them were in a batch.
+It shares neither the fold of the registry nor the parser, the analyser or the cuts with the product
+(:mod:`tests.spark.plain`), so no error of theirs cancels. Posts are files of Parquet, a few hundred rows each; Spark's
+own log of its source says which of them were in a batch.
 """
 
 from __future__ import annotations
@@ -18,12 +20,12 @@ from urllib.parse import unquote, urlparse
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tidings.index import BruteForce, GuardIndex
-from tidings.language import parse
-from tidings.model import Subscription
+from tests.spark import plain
+from tidings.partitioning.mapping import hash_names
 from tidings.registry import Registry
 from tidings.registry.schemas import SUBSCRIPTION
-from tidings.spark.cut import Cut, cut_posts, looked_at
+from tidings.shedding.coins import coins
+from tidings.spark.cut import Cut
 from tidings.spark.home import Home
 from tidings.workloads import Posts
 
@@ -160,25 +162,32 @@ def expected(
 
 
 def left(posts: pa.Table, cut: Cut, layout: str) -> pa.Table:
-    """The posts that are matched, by the policy ``random``; where matchers share the index, what is matched is less."""
-    assert cut.policy == "random"
-    posts = looked_at(posts, cut)
-    if layout == "partitioned":
-        return posts
-    return posts.take(pa.array(cut_posts(posts, GuardIndex(), cut).routes.with_matcher(0)))
+    """The posts that are matched, by the policy ``random``; where matchers share the index, what is matched is less.
+
+    Each post decides by its three coins whether it is spared, looked at, and kept.
+    """
+    assert cut.policy == "random" and cut.floor is None
+    keys = hash_names(posts["id"])
+    spared, kept, seen = (coins(keys, seed).tolist() for seed in (1001, 1002, 1003))
+    shares = cut.spared, cut.looked_at, cut.fraction if layout == "replicated" else 1.0
+    for share, drawn in zip(shares, (spared, seen, kept), strict=True):
+        expected = len(drawn) * min(share, 1.0)
+        assert abs(sum(coin < share for coin in drawn) - expected) <= 6 * len(drawn) ** 0.5, "these coins are not fair"
+    rows = [
+        row
+        for row, (a, b, c) in enumerate(zip(spared, seen, kept, strict=True))
+        if a < shares[0] or (b < shares[1] and c < shares[2])
+    ]
+    return posts.take(pa.array(rows, pa.int64()))
 
 
 def brute(posts: pa.Table, registry: Registry, version: int) -> list[Row]:
     """The matches of some posts with the subscriptions of one version, in order."""
-    asked = {row["id"]: row for row in registry.snapshot(version).to_pylist()}
-    matcher = BruteForce()
-    matcher.add(
-        Subscription(row["id"], parse(row["query"]), since=row["since"], until=row["until"]) for row in asked.values()
-    )
+    asked = plain.live(Path(registry.path), version)
     ids, instants = posts["id"].to_pylist(), posts["ts"].to_pylist()
     return sorted(
         (ids[at], name, *(asked[name][column] for column in ("subscriber", "tag", "query_version")), instants[at])
-        for at, name in matcher.match(posts).pairs()
+        for at, name in plain.pairs(posts, asked)
     )
 
 

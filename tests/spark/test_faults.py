@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.spark.driver import Driver
-from tests.spark.faults import POINTS, Fault, Trial, archived, faults, stay_at
+from tests.spark.driver import STEPS, Driver, aim
+from tests.spark.faults import FILES, POINTS, Fault, Trial, archived, faults, stay_at
 from tools.kafka import Broker
 
 pytestmark = [
@@ -91,6 +91,29 @@ def test_a_driver_that_is_killed_loses_and_doubles_nothing(tmp_path: Path, spark
     with Trial(tmp_path, seed=1) as trial:
         assert trial.suffer(Fault("driver", "after commit")) == ""
         assert Driver(tmp_path, spark).run() == "done"
+        trial.check()
+
+
+@pytest.mark.timeout(600)
+def test_a_pipeline_that_fails_at_any_of_several_points_loses_and_doubles_nothing(
+    tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a kill, so that no driver has to be started: a step fails, and the next run finds what that has left."""
+
+    def fail() -> None:
+        raise OSError("the disk is full")
+
+    rng, driver = random.Random(2), Driver(tmp_path, spark)
+    points = ["before rename", *rng.sample(POINTS, k=4)]
+    with Trial(tmp_path, seed=2) as trial:
+        for point in points:
+            trial.post()
+            owner, name = STEPS[point.split()[1]]
+            with monkeypatch.context() as patch:
+                patch.setattr(owner, name, getattr(owner, name))  # so that it is put back
+                aim(f"{point} {rng.randint(1, FILES)}", fail)
+                assert "the disk is full" in driver.run()
+            assert driver.run() == "done"
         trial.check()
 
 

@@ -16,10 +16,12 @@ from tidings.partitioning import Router
 from tidings.partitioning.learning import Quality
 from tidings.partitioning.mapping import hash_names
 from tidings.registry import Registry
+from tidings.spark import learning
 from tidings.spark.home import Home
 from tidings.spark.journal import Load, Pin, Report
 from tidings.spark.learner import Learner
-from tidings.spark.learning import HELD_OUT, Learn, Teacher
+from tidings.spark.learning import FEWEST_POSTS, HELD_OUT, Learn, Teacher, _figures
+from tidings.spark.mappings import Figures
 from tidings.spark.releases import Plan, Release, Releases
 from tidings.spark.seen import Seen
 from tidings.terms import Analyser
@@ -200,3 +202,46 @@ def test_a_rule_that_has_learned_nothing_better_waits_as_long_as_after_any_other
     assert not again.reason(0)
     home.mappings.note_try((utc_now() - timedelta(hours=1, minutes=1)).isoformat())
     assert learner.reason(0)
+
+
+def test_figures_are_told_to_four_digits() -> None:
+    figures = _figures(Quality(3, np.array([1, 2, 4])))
+    assert figures == Figures(2.3333, 1.7143, 0.75)
+
+
+def test_as_few_posts_as_need_be_are_learned_from(tmp_path: Path, registry: Registry) -> None:
+    home = Home(tmp_path / "few")
+    release_of(home, registry)
+    Seen(home.seen).put([POSTS.table(125)], 0)
+    assert Teacher(home, Learn("salb")).learn()[1].posts == FEWEST_POSTS == 100
+
+
+@pytest.mark.parametrize("error", [OSError("gone"), DataError("gone")])
+def test_a_release_that_is_removed_while_it_is_read_is_looked_for_again(
+    home: Home, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    found, tries = learning.newest_release, 0
+
+    def once_gone(folder: Path) -> object:
+        nonlocal tries
+        tries += 1
+        if tries == 1:
+            raise error
+        return found(folder)
+
+    monkeypatch.setattr(learning, "newest_release", once_gone)
+    monkeypatch.setattr(learning, "_PAUSE_S", 0.0)
+    assert Teacher(home, Learn("salb")).learn()[1].matchers == 8 and tries == 2
+
+
+@pytest.mark.parametrize(
+    ("after", "name"), [(2.0, "hash-8"), (2.01, "hash-8"), (2.05, "learned-1"), (3.0, "learned-1")]
+)
+def test_a_mapping_is_put_only_if_it_is_clearly_better(
+    home: Home, monkeypatch: pytest.MonkeyPatch, after: float, name: str
+) -> None:
+    mapping, page = Teacher(home, Learn("salb")).learn()
+    page = replace(page, before=Figures(1.0, 1.0, 2.0), after=Figures(1.0, 1.0, after))
+    monkeypatch.setattr(Teacher, "learn", lambda _: (mapping, page))
+    Learner(Teacher(home, Learn("salb")))._learn()
+    assert home.mappings.newest(8) == name

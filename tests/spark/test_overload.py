@@ -246,6 +246,16 @@ def mapping_of(matchers: int) -> LearnedMapping:
     return LearnedMapping.of(pa.array(["fire"]), Owners.single(np.zeros(1, dtype=np.int32)), matchers)
 
 
+@pytest.mark.parametrize(("away_s", "is_idle"), [(5.5, False), (6.5, True)])
+def test_who_was_away_for_longer_than_between_two_batches_was_idle(
+    tmp_path: Path, away_s: float, is_idle: bool
+) -> None:
+    """What came during a long last batch has waited for it, unless nothing came for a while since."""
+    governor = Governor(Home(tmp_path), Overload(delay_s=2.0), every_s=5.0)
+    fullness = governor.fullness(1, State(ended_s=100.0, busy_s=60.0), 100.0 + away_s)
+    assert (fullness == 0.0) == is_idle
+
+
 @pytest.fixture
 def posts(tmp_path: Path, spark: SparkSession) -> DataFrame:
     for number in range(3):

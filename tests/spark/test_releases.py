@@ -24,6 +24,7 @@ from tidings.model import DataError, Subscription
 from tidings.partitioning import LearnedMapping, Owners, Router
 from tidings.placement import PlacementPolicy, PlacerName, place
 from tidings.registry import History, Registry
+from tidings.spark import workers
 from tidings.spark.mappings import Mappings
 from tidings.spark.releases import Plan, Release, Releases
 from tidings.tables.columns import instant_key
@@ -92,8 +93,8 @@ def test_every_release_equals_brute_force(tmp_path_factory: pytest.TempPathFacto
             releases.forget_before(version, data.draw(st.sampled_from(["", release.mapping])))
         table = data.draw(tables())
         result = found(table, pickle.loads(pickle.dumps(release)), instant_key(NOW), batch_rows=3)
-        assert len(set(result.pairs)) == len(result.pairs)
-        assert set(result.pairs) == brute_pairs(table, release, history[version], result)
+        assert sorted(result.pairs) == sorted(brute_pairs(table, release, history[version], result))
+        assert result.notes.matches == len(result.pairs)
 
 
 def counted(router: Router) -> dict[str, tuple[int, list[int]]]:
@@ -180,6 +181,21 @@ def test_many_matches_come_out_once_with_all_their_columns(tmp_path: Path, plan:
     assert release.attributes == ("lang", "likes") and release.matchers == (
         1 if plan.layout == "replicated" else plan.matchers
     )
+
+
+@pytest.mark.parametrize("most_rows", [1, 2, 7])
+@pytest.mark.parametrize("plan", LAYOUTS[:3], ids=lambda plan: f"{plan.layout}-{plan.matchers}")
+def test_matches_that_come_in_several_pieces_are_all_there_once(
+    tmp_path: Path, plan: Plan, most_rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "_MOST_ROWS", most_rows)
+    registry = Registry(tmp_path / "registry")
+    registry.add(asked(*["fire OR smoke"] * 5))
+    release = Releases(tmp_path / "releases", plan=plan).release(registry, 1)
+    posts = pa.table({"id": [f"p{row}" for row in range(9)], "text": ["fire", "smoke", "rain"] * 3})
+    result = found(posts, release)
+    expected = [(f"p{row}", f"s{i}") for row in range(9) if row % 3 < 2 for i in range(5)]
+    assert sorted(result.pairs) == expected and result.notes.matches == len(expected)
 
 
 def test_a_change_adds_small_files_and_leaves_the_others(tmp_path: Path) -> None:

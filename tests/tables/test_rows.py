@@ -11,6 +11,8 @@ import pytest
 
 from tidings.model import Publication, Rejected
 from tidings.tables import publications
+from tidings.tables.columns import ABSENT, column_keys, instant_key
+from tidings.tables.validity import rejected_rows
 
 MIDNIGHT = datetime(2020, 1, 2, tzinfo=UTC)
 
@@ -107,3 +109,18 @@ def test_a_bad_row_stops_neither_its_batch_nor_its_neighbours() -> None:
 
 def test_an_empty_table_has_no_rows() -> None:
     assert list(publications(pa.table({"id": pa.array([], pa.string())}))) == []
+
+
+def test_instants_are_compared_by_whole_microseconds() -> None:
+    column = pa.chunked_array([pa.array([1_999, None, -1_000], pa.timestamp("ns"))])
+    assert column_keys(column).tolist() == [1, ABSENT, -1]
+    assert instant_key(datetime(1970, 1, 2, 0, 0, 3, 4, tzinfo=UTC)) == 86_403_000_004
+
+
+@pytest.mark.parametrize("ts", [pa.array(["2020-01-01", "never"]), pa.array([1, None]).cast(pa.int64())])
+def test_rows_are_refused_alike_column_by_column_and_one_by_one(ts: pa.Array) -> None:
+    """Instants that are no instants yet are looked at row by row; dates need not be."""
+    day = pa.array([date(2020, 1, 2)] * 2, pa.date32())
+    table = pa.table({"id": ["p", "q"], "ts": ts, "day": day, "price": pa.array([Decimal("1.5"), None])})
+    one_by_one = {at: row.reason for at, row in enumerate(publications(table)) if isinstance(row, Rejected)}
+    assert {at: row.reason for at, row in rejected_rows(table).items()} == one_by_one != {}

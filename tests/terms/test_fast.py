@@ -211,3 +211,14 @@ def test_what_is_no_text_is_refused() -> None:
     for wrong in (pa.array([[1]]), pa.array([1]), pa.array([b"x"]), ["x"]):
         with pytest.raises(DataError, match="column of text"):
             SHARED.analyse(wrong)
+
+
+_BORDERS = [*range(0x80, 0x100), *range(0x1670, 0x1690), *range(0x1FF0, 0x2070), *range(0x2FF0, 0x3010)]
+_BORDERS += [*range(0x33B0, 0x3410), *range(0x4DB0, 0x4E10), *range(0x9FF0, 0xA010)]
+
+
+@pytest.mark.parametrize("pattern", ["https://x{}fire", "ab{}cd {}{}", "@name{}s"])
+def test_every_letter_around_the_borders_of_spaces_and_of_han_is_cut_alike(pattern: str) -> None:
+    texts = [pattern.replace("{}", chr(code)) for code in _BORDERS]
+    for text, found in zip(texts, words(SHARED, list(texts)), strict=True):
+        assert found == EXACT.words(text), ascii(text)

@@ -175,7 +175,10 @@ class Journal:
 
 def _read(file: Path) -> dict[str, Any] | None:
     try:
-        return read_page(file)
+        found = read_page(file)
+        if not found:
+            raise ValueError("it has no fields")
+        return found
     except FileNotFoundError:
         return None
     except (ValueError, OSError) as error:

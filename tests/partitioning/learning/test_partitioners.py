@@ -14,7 +14,17 @@ from hypothesis import strategies as st
 from tests.partitioning.learning.samples import sample, samples, topics
 from tidings.index.dictionary import Dictionary
 from tidings.model import DataError
-from tidings.partitioning.learning import Hashed, Incidence, Network, Partitioner, Refined, Salb, measure, split
+from tidings.partitioning.learning import (
+    Hashed,
+    Incidence,
+    Network,
+    Partitioner,
+    Refined,
+    Salb,
+    kernels,
+    measure,
+    split,
+)
 from tidings.partitioning.learning.salb import Imbalance
 from tidings.partitioning.learning.words import Words
 from tidings.partitioning.mapping import HashMapping, LearnedMapping
@@ -197,3 +207,25 @@ def test_copies_of_few_subscriptions_spare_many_sendings() -> None:
     seen, unseen = (sample(part, filed=[1] * 3000) for part in (rows[:5000], rows[5000:]))
     before, after = (measure(Refined(copies=copies).partition(seen, 16), unseen) for copies in (0.0, 0.1))
     assert after.throughput > 1.1 * before.throughput and after.imbalance < 1.1
+
+
+def test_a_matcher_is_taken_by_any_version_of_a_term_and_by_no_other() -> None:
+    placed = np.array([5, 0, 1, 2, 6], dtype=np.int32)
+    assert [m for m in range(8) if kernels.is_taken(placed, 1, 4, m)] == [0, 1, 2]
+    assert not any(kernels.is_taken(placed, 2, 2, m) for m in range(8))
+
+
+@pytest.mark.parametrize(("ends", "moved"), [([2, 2, 3], 0), ([1, 2, 3], 1)])
+def test_a_word_does_not_move_to_where_another_version_of_its_term_is(ends: list[int], moved: int) -> None:
+    """Word 0 would spare a copy where word 2 is. Word 1 is there too: a version of its term, or of another one."""
+    offsets, ids = np.array([0, 2, 3]), np.array([0, 2, 1], dtype=np.int32)
+    starts, rows = np.array([0, 1, 2, 3]), np.array([0, 1, 0])
+    weights, placed = np.ones(2, dtype=np.int64), np.array([0, 1, 1], dtype=np.int32)
+    near, counts, sizes = np.empty(3, dtype=np.uint8), np.empty(3, dtype=np.uint16), np.zeros(2, dtype=np.int32)
+    loads = np.zeros(2, dtype=np.int64)
+    kernels.settle(offsets, ids, weights, placed, near, counts, sizes, loads)
+    begins = np.array([0, 0 if ends[0] == 2 else 1, 2])
+    terms = begins, np.array(ends)
+    state = placed, near, counts, sizes, loads
+    assert kernels.move_words(np.array([0]), starts, rows, offsets, weights, *terms, 100.0, *state) == moved
+    assert placed.tolist() == [moved, 1, 1] and loads.tolist() == [1 - moved, 2]

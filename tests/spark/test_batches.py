@@ -1,0 +1,77 @@
+"""Is a batch that is run again matched with what it was pinned to? Without a session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from tests.spark.test_mappings import mapping, page
+from tidings.registry import Registry
+from tidings.spark.batches import Handler
+from tidings.spark.columns import Columns
+from tidings.spark.cut import Cut
+from tidings.spark.home import Home
+from tidings.spark.learning import Learn
+from tidings.spark.notes import Notes
+from tidings.spark.releases import Plan, Release
+from tidings.spark.sinks import MemorySink
+
+PUBLICATIONS: Any = SimpleNamespace(sparkSession=SimpleNamespace(conf={"spark.sql.shuffle.partitions": "4"}))
+
+
+class Governed:
+    """Always in the same overload."""
+
+    def __init__(self, cut: Cut | None) -> None:
+        self._cut = cut
+
+    def cut(self, number: int, layout: str) -> Cut | None:
+        return self._cut
+
+    def learn(self, *args: Any, **options: Any) -> None:
+        pass
+
+
+def asked(query: str) -> pa.Table:
+    return pa.table({"id": ["s"], "query": [query]})
+
+
+def handler(folder: Path, cut: Cut | None = None) -> Handler:
+    """A new driver."""
+    home, registry, governor = Home(folder / "home"), Registry(folder / "registry"), Governed(cut)
+    options: dict[str, Any] = {"sample": None, "spread": False, "learn": Learn(), "governor": governor}
+    return Handler(home, "one", registry, MemorySink(), Columns(), Plan("partitioned", 4), **options)
+
+
+def test_a_batch_that_is_run_again_has_its_version_its_mapping_its_instant_and_its_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[tuple[Release, Any, Cut | None]] = []
+
+    def write(_: Handler, find: Callable[..., Any], batch: object) -> Notes:
+        assert isinstance(find, partial)
+        _, release, _, at, _ = find.args
+        ran.append((release, at, find.keywords["cut"]))
+        if len(ran) == 1:
+            raise OSError("the disk is full")
+        return Notes.read([])
+
+    monkeypatch.setattr(Handler, "_write", write)
+    registry = Registry(tmp_path / "registry")
+    registry.add(asked("fire"))
+    first, second = Cut(1, "random", 2.0, 0.5, 0.1), Cut(2, "random", 1.0, 0.25, 0.1)
+    with pytest.raises(OSError, match="full"):
+        handler(tmp_path, first)(PUBLICATIONS, 0)
+    registry.add(asked("smoke"))
+    Home(tmp_path / "home").mappings.put(mapping(1), page(planned=4))
+    handler(tmp_path, second)(PUBLICATIONS, 0)
+    handler(tmp_path, second)(PUBLICATIONS, 1)
+    assert [(release.version, release.mapping) for release, _, _ in ran] == [(1, "hash-4")] * 2 + [(2, "learned-1")]
+    assert ran[0][1] == ran[1][1] < ran[2][1]
+    assert [cut for _, _, cut in ran] == [first, first, second]
