@@ -172,7 +172,7 @@ def test_a_release_of_the_format_before_is_compiled_again(tmp_path: Path, caplog
     page = tmp_path / "releases" / "release-1-hash-2.json"
     page.write_text(page.read_text().replace('"format":2', '"format":1').replace('"format": 2', '"format": 1'))
     again = Releases(tmp_path / "releases", plan=Plan("partitioned", 2)).release(registry, 1)
-    assert again.files.isdisjoint(first.files) and "format 1, this tidings reads 2" in caplog.text
+    assert again.files.isdisjoint(first.files) and "format 1, this tidings reads 3" in caplog.text
     assert found(pa.table({"id": ["p"], "text": ["a fire"]}), again).pairs == [("p", "s0")]
 
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from tidings.index.dictionary import Dictionary
 from tidings.index.files import ArrayFile, open_arrays, write_arrays
-from tidings.index.guard import MAX_WORDS
+from tidings.index.guard import MAX_READER_BYTES
 from tidings.index.reader import Reader
 from tidings.model import DataError
 from tidings.partitioning import kernels
@@ -29,7 +29,7 @@ from tidings.tables.validity import good_rows
 from tidings.terms import ENGLISH, Analyser
 from tidings.terms.vocabulary import IdArray, IntArray, TermSets
 
-FORMAT = 3
+FORMAT = 4
 _KIND = "router"
 _OFFSETS, _OWNERS, _FILED = "owner_offsets", "owners", "filed"
 
@@ -104,7 +104,7 @@ class Router:
         return terms, found, keys
 
     def _read(self, table: pa.Table) -> TermSets:
-        if self._reader.remembered > MAX_WORDS:
+        if self._reader.size_bytes > MAX_READER_BYTES:
             self._reader = Reader(self._terms, self.analyser)
         return self._reader.terms(table, *place_columns(table))
 

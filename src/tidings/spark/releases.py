@@ -31,7 +31,7 @@ from tidings.spark.shares import HOMES, ROUTER, Part, Shares
 from tidings.terms import ENGLISH, Analyser
 
 Layout = Literal["replicated", "partitioned"]
-FORMAT = 2
+FORMAT = 3
 MATCHERS = 16
 REPLICATED_BYTES = 2 << 30
 """Up to this size an index is replicated, unless somebody says otherwise: all workers of a machine share its pages."""
