@@ -66,7 +66,8 @@ class Dictionary:
         self.new_words: list[tuple[str, int]] = []
         """Words that were added after others had begun to look them up, with their ids; only ever appended to."""
         self.prefixes: dict[str, int] = {}
-        self._heads: set[str] = set()
+        self.heads: set[str] = set()
+        """How forms begin that have a prefix which is asked for."""
         self._prefix_chars: list[int] = []
         self.present: dict[str, int] = {}
         self.topics: dict[tuple[str, ...], int] = {}
@@ -150,9 +151,8 @@ class Dictionary:
 
     def form_terms(self, forms: Iterable[str]) -> dict[str, list[int]]:
         """Those of some forms that begin as somebody asks, each with the terms of its prefixes."""
-        heads, chars, prefixes = self._heads, self._prefix_chars, self.prefixes
-        likely = [form for form in forms if form[:MIN_PREFIX_CHARS] in heads]
-        found = {form: [prefixes[form[:n]] for n in chars if form[:n] in prefixes] for form in likely}
+        chars, prefixes = self._prefix_chars, self.prefixes
+        found = {form: [prefixes[form[:n]] for n in chars if form[:n] in prefixes] for form in forms}
         return {form: terms for form, terms in found.items() if terms}
 
     def attributes(self) -> frozenset[str]:
@@ -290,7 +290,7 @@ class Dictionary:
 
     def _prefix(self, beginning: str) -> int:
         term = self._id(self.prefixes, beginning)
-        self._heads.add(beginning[:MIN_PREFIX_CHARS])
+        self.heads.add(beginning[:MIN_PREFIX_CHARS])
         self._prefix_chars = sorted({*self._prefix_chars, len(beginning)})
         return term
 

@@ -16,6 +16,7 @@ from tidings.index.labels import LabelTerms
 from tidings.index.predicates import LAT, LON
 from tidings.index.single.kernels import name_terms
 from tidings.index.single.packs import POST, Pack
+from tidings.language.atoms import MIN_PREFIX_CHARS
 from tidings.model.publication import FIELDS, Publication
 from tidings.model.values import Value
 from tidings.tables.columns import (
@@ -76,9 +77,10 @@ class Reader:
             forms = Analyser(analyser.language, analyser.stop_words, stemming=False)
             folding = Folding()  # one for both: they read the same texts
             self._words = _WordTerms(terms, FastAnalyser(analyser, folding=folding))
-            self._forms = FastAnalyser(forms, folding=folding)
+            self._forms = _LikelyForms(forms, folding)
         else:
             self._words, self._forms = _WordTerms(terms, before._words.fast), before._forms
+        self._forms.expect(terms.heads)
 
     @property
     def size_bytes(self) -> int:
@@ -109,6 +111,7 @@ class Reader:
             values = [(name, value) for name in names if (value := publication.value(name)) is not None]
             found += [term for name, value in values for term in terms.value_terms(name, value)]
         if terms.prefixes and text:
+            self._forms.expect(terms.heads)
             forms = self._forms.vocabulary.some(self._forms.analyse_one(text).tolist())
             found += {term for own in terms.form_terms(forms).values() for term in own}
         rest = self._nothing
@@ -205,6 +208,7 @@ class Reader:
     def _prefix_pairs(self, text: pa.ChunkedArray) -> list[Pairs]:
         if not self._terms.prefixes:
             return []
+        self._forms.expect(self._terms.heads)
         sets = self._forms.analyse(text)
         seen = np.unique(sets.ids)
         found = self._terms.form_terms(self._forms.vocabulary.some(seen.tolist()))
@@ -213,6 +217,25 @@ class Reader:
         places = np.flatnonzero(np.isin(sets.ids, np.array([*terms], dtype=np.int32)))
         pairs = {(int(rows[k]), term) for k in places for term in terms[int(sets.ids[k])]}
         return [_as_pairs(sorted(pairs))]
+
+
+class _LikelyForms(FastAnalyser):
+    """Reads forms for prefixes: those that begin as somebody asks, and no others."""
+
+    def __init__(self, analyser: Analyser, folding: Folding) -> None:
+        self._heads: set[str] = set()
+        super().__init__(analyser, folding=folding)
+
+    def expect(self, heads: set[str]) -> None:
+        """Read forms that begin with one of these."""
+        if len(heads) != len(self._heads) or heads != self._heads:
+            if not heads <= self._heads:
+                self._forget()
+            self._heads = heads.copy()
+
+    def _word_ids(self, words: list[str | None]) -> list[int]:
+        heads = self._heads
+        return self.vocabulary.add_all([word if word and word[:MIN_PREFIX_CHARS] in heads else None for word in words])
 
 
 class _WordTerms:

@@ -212,11 +212,14 @@ _WORD_CHARACTERS = _WordCharacters({ord("\n"): ord("\n")})
 
 def _cut(text: str) -> list[str]:
     """The forms of each line of a text."""
-    text = text.translate(_WORD_CHARACTERS)
-    lines = text.split("\n")
-    if text.replace("\n", "").replace(" ", "").isalnum() and max(map(len, text.split())) <= MAX_FORM_CHARS:
-        return [line.strip(" ") for line in lines]
-    return [" ".join([form for piece in line.split() if (form := _trimmed(piece))]) for line in lines]
+    lines = text.translate(_WORD_CHARACTERS).split("\n")
+    return [line.strip(" ") if _is_clean(line) else " ".join(filter(None, map(_trimmed, line.split()))) for line in lines]
+
+
+def _is_clean(line: str) -> bool:
+    """Whether all between spaces is surely a form."""
+    bare = line.replace(" ", "")
+    return len(bare) <= MAX_FORM_CHARS and bare.isalnum()
 
 
 def _trimmed(piece: str) -> str:

@@ -22,6 +22,7 @@ from tidings.terms.vocabulary import IdArray, IntArray, TermSets, Vocabulary
 
 MAX_CHUNKS = 4_000_000
 _MAX_ARENA_BYTES = 1 << 27
+_AT_A_TIME = 1 << 14
 _BLOCK_BYTES = 1 << 18
 """How much text passes all loops before more is read: its chunks stay in the processor's cache."""
 
@@ -50,29 +51,51 @@ class ChunkTable:
     def size_bytes(self) -> int:
         return self.slots.nbytes + self.arena.nbytes
 
+    def reserve(self, data: ByteArray | bytes, edges: IntArray) -> ByteArray:
+        """Make room for those of some chunks that are not there yet; these, each once, with a line feed behind each.
+
+        Their meanings have to follow: :meth:`put`.
+        """
+        lines = np.empty(int((edges[:, 1] - edges[:, 0]).sum()) + len(edges), dtype=np.uint8)
+        length = 0
+        for start in range(0, len(edges), _AT_A_TIME):  # or repeated chunks would make the table too large
+            some = edges[start : start + _AT_A_TIME]
+            self._make_room(len(some), int((some[:, 1] - some[:, 0]).sum()))
+            found = kernels.reserve(data, some, self.slots, self.arena, len(self._arena), lines[length:])
+            self.count += found[0]
+            length += found[1]
+            self._arena.count = found[2]
+        return lines[:length]
+
     def put(self, lines: ByteArray, meanings: IdArray) -> None:
-        """Add those of some chunks that are not there yet; each has a line feed behind it in ``lines``."""
-        most = 3 * (self.count + len(meanings)) // 2 + 1
+        """What chunks mean that have been reserved."""
+        kernels.put(lines, meanings, self.slots, self.arena)
+
+    def _make_room(self, chunks: int, size_bytes: int) -> None:
+        most = 3 * (self.count + chunks) // 2 + 1
         if most > len(self.slots):
             old, self.slots = self.slots, np.zeros((1 << most.bit_length(), 3), dtype=np.uint64)
             kernels.refill(self.slots, old, self.arena)
-        used = len(self._arena)
-        self._arena.room(used + len(lines))
-        added, self._arena.count = kernels.put(lines, meanings, self.slots, self.arena, used)
-        self.count += added
+        self._arena.room(len(self._arena) + size_bytes)
 
 
 class Folding:
     """Folds chunks, and remembers the last ones for another analyser that reads the same text."""
 
     def __init__(self) -> None:
-        self._lines, self._forms_of = b"", [""]
+        self._lately: dict[bytes, list[str]] = {}
+        self._size_bytes = 0
 
     def of(self, lines: bytes) -> list[str]:
         """The forms of each chunk of ``lines``, with spaces between them; between two chunks is a line feed."""
-        if lines != self._lines:
-            self._lines, self._forms_of = lines, folded(lines.decode("utf-8", "replace").split("\n"))
-        return self._forms_of
+        found = self._lately.get(lines)
+        if found is None:
+            found = folded(lines.decode("utf-8", "replace").split("\n"))
+            self._size_bytes += len(lines)
+            if self._size_bytes > _BLOCK_BYTES:
+                self._lately, self._size_bytes = {}, len(lines)
+            self._lately[lines] = found
+        return found
 
 
 class FastAnalyser:
@@ -190,31 +213,41 @@ class FastAnalyser:
         unknown = np.empty(len(edges) + 1, dtype=np.int64)
         unknown = unknown[: kernels.look_up(data, edges, table.slots, table.arena, meanings, unknown)]
         if len(unknown):
-            meanings[unknown] = self._learn(data, edges[unknown])
+            edges = edges[unknown]
+            self._learn(data, edges)
+            learned, none = np.empty(len(edges), dtype=np.int32), np.empty(len(edges) + 1, dtype=np.int64)
+            kernels.look_up(data, edges, table.slots, table.arena, learned, none)
+            meanings[unknown] = learned
         return meanings
 
-    def _learn(self, data: ByteArray | bytes, edges: IntArray) -> IdArray:
+    def _learn(self, data: ByteArray | bytes, edges: IntArray) -> None:
         """Remember what these chunks mean, by the exact analyser."""
-        lines = np.empty(int((edges[:, 1] - edges[:, 0]).sum()) + len(edges), dtype=np.uint8)
-        kernels.join(data, edges, lines)
-        forms_of = self._folding.of(lines[:-1].tobytes())
-        forms = " ".join(forms_of).split()
-        ids = self._word_ids(self.analyser.words_of(forms))
-        meanings = np.array(ids if forms == forms_of else self._grouped(forms_of, forms, ids), dtype=np.int32)
-        self._table.put(lines, meanings)
+        lines = self._table.reserve(data, edges)
+        try:
+            forms_of = self._folding.of(lines[:-1].tobytes())
+            forms = " ".join(forms_of).split()
+            ids = self._word_ids(self.analyser.words_of(forms))
+            meanings = ids if forms == forms_of else self._grouped(forms_of, forms, ids)
+            self._table.put(lines, np.array(meanings, dtype=np.int32))
+        except BaseException:
+            self._forget()  # or chunks would stay that mean nothing
+            raise
         self.size_bytes = self._table.size_bytes + self._groups.array.nbytes + self.vocabulary.size_bytes
-        return meanings
 
     def _grouped(self, forms_of: list[str], forms: list[str], ids: list[int]) -> list[int]:
         """What chunks mean that have these forms, by the ids of the words of all forms."""
         known = dict(zip(forms, ids, strict=True))
-        return [known[own] if own in known else self._group([known[form] for form in own.split()]) for own in forms_of]
-
-    def _group(self, words: list[int]) -> int:
-        """The meaning of a chunk of these words, of which there is not one."""
-        place = len(self._groups)
-        self._groups.extend([len(words), *words])
-        return -2 - place
+        first, groups = len(self._groups), list[int]()
+        meanings = []
+        for own in forms_of:
+            meaning = known.get(own)
+            if meaning is None:
+                meaning = -2 - first - len(groups)
+                words = [known[form] for form in own.split()]
+                groups += [len(words), *words]
+            meanings.append(meaning)
+        self._groups.extend(groups)
+        return meanings
 
     def _keep_small(self) -> None:
         """Forget all chunks if they are too many, or if what they leave out as unknown may be known by now."""

@@ -195,42 +195,49 @@ def _short_slot(first, second, slots, arena):
 
 
 @numba.njit(cache=True)
-def join(data, edges, lines):
-    """Write the bytes of all chunks to ``lines`` uint8, each with a line feed behind it."""
-    out = 0
+def reserve(data, edges, slots, arena, used, lines):
+    """Give slots to chunks that are not in the table, each once, and write them to ``lines`` uint8, a line feed behind
+    each. Returns how many they are, their bytes in ``lines``, and how many of the arena are used after ``used`` before;
+    there is room for all. What they mean is told by :func:`put`."""
+    added = out = 0
     for k in range(len(edges)):
-        for i in range(edges[k, 0], edges[k, 1]):
-            lines[out] = data[i]
+        begin, end = edges[k, 0], edges[k, 1]
+        if end - begin > SHORT_BYTES:
+            slot, second = _long_slot(data, begin, end, slots, arena)
+            first = np.uint64(used) << np.uint64(8)
+        else:
+            first, second = few_bytes(data, begin, end), few_bytes(data, begin + 8, end)
+            slot = _short_slot(first, second, slots, arena)
+        if slots[slot, 0] == _FREE:
+            slots[slot, 0], slots[slot, 1] = first, second
+            slots[slot, 2] = np.uint64(end - begin) << np.uint64(32)
+            added += 1
+            for i in range(begin, end):
+                lines[out] = data[i]
+                out += 1
+            lines[out] = _NEW_LINE
             out += 1
-        lines[out] = _NEW_LINE
-        out += 1
+            if end - begin > SHORT_BYTES:
+                for i in range(begin, end):
+                    arena[used] = data[i]
+                    used += 1
+    return added, out, used
 
 
 @numba.njit(cache=True)
-def put(lines, meanings, slots, arena, used):
-    """File chunks, as :func:`join` writes them, that are not there yet; how many were new, and the bytes of the arena
-    that are used then. ``used`` of them are used before; there is room for all."""
-    begin = added = 0
+def put(lines, meanings, slots, arena):
+    """Let chunks that have slots, as :func:`reserve` writes them, mean ``meanings`` int32."""
+    begin = 0
     for k in range(len(meanings)):
         end = begin
         while lines[end] != _NEW_LINE:
             end += 1
         if end - begin > SHORT_BYTES:
-            slot, second = _long_slot(lines, begin, end, slots, arena)
-            first = np.uint64(used) << np.uint64(8)
+            slot, _ = _long_slot(lines, begin, end, slots, arena)
         else:
-            first, second = few_bytes(lines, begin, end), few_bytes(lines, begin + 8, end)
-            slot = _short_slot(first, second, slots, arena)
-        if slots[slot, 0] == _FREE:
-            slots[slot, 0], slots[slot, 1] = first, second
-            slots[slot, 2] = np.uint64(end - begin) << np.uint64(32) | np.uint64(meanings[k]) & _LOW
-            added += 1
-            if end - begin > SHORT_BYTES:
-                for i in range(begin, end):
-                    arena[used] = lines[i]
-                    used += 1
+            slot = _short_slot(few_bytes(lines, begin, end), few_bytes(lines, begin + 8, end), slots, arena)
+        slots[slot, 2] = slots[slot, 2] & ~_LOW | np.uint64(meanings[k]) & _LOW
         begin = end + 1
-    return added, used
 
 
 @numba.njit(cache=True, nogil=True)
