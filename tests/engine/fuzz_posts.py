@@ -5,7 +5,7 @@
 A seeded grammar of attacks writes the posts: words that nobody has seen, words with equal hashes, towers of accents,
 letters that NFKC makes eighteen of, apostrophes, links and names without end, deep and many topics, thousands of
 attributes, numbers at the edge, and broken values. Most have some hundred bytes, some a hundred KB, a few a MB. They
-pass Engine.publish one by one, or Engine.match some at a time. Some are compared with the reference evaluation.
+pass Engine.publish one by one, or Engine.match 256 at a time. Some are compared with the reference evaluation.
 
 No post may take more than 50 ms, or 50 ms for each 100 KB of it. Time is CPU time of this thread. A post that took
 longer is tried again three times, each time by a new engine that has seen none of its words, and the best counts: the
@@ -22,8 +22,12 @@ import random
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from itertools import repeat
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -39,10 +43,14 @@ from tidings.tables import publications
 
 LIMIT_MS = 50.0
 PER_BYTES = 100_000
+_BATCH, _BATCHES = 256, 0.02
+"""So many posts are matched at once, so often; others are published one by one."""
+
 QUERIES = (
-    "fire", "fire smoke", "straße", "istanbul -ankara", "(white OR red) house", '"white house"', '"fire smoke"~3', "x s",
-    '"a b c d e f g h i j k l m n o p q r s t u v w x y z"~100', '"x x x x x x x x x x x x x x x x y"', "terror*", "aa* -bb*",
-    "x1* OR x12* OR x123*", "のの* OR 漢", '"漢 字"', "name:Mc*", "name:*son", "name:*aab*", "name:yes", "likes:>3 fire",
+    "fire", "fire smoke", "straße", "istanbul -ankara", "(white OR red) house", '"white house"', '"fire smoke"~3',
+    "x s", '"a b c d e f g h i j k l m n o p q r s t u v w x y z"~100', '"x x x x x x x x x x x x x x x x y"', "terror*",
+    "aa* -bb*", "x1* OR x12* OR x123*", "のの* OR 漢", '"漢 字"', "name:Mc*", "name:*son", "name:*aab*", "name:yes",
+    "likes:>3 fire",
     "likes:[1 TO 1e300]", "has:likes", "ts:>2020-01-01", "topic:a", "topic:a/b/c", "topic:a/*/c", "topic:*/*/*/x",
     "bounding_box:[150.5 -34.2 151.4 -33.4]", "fire point_radius:[151.2 -33.9 16km]", "-fire has:name",
 )  # fmt: skip
@@ -50,6 +58,7 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 _HAN = "".join(map(chr, range(0x3400, 0xA000)))
 _STARTS = (0xC0, 0x370, 0x400, 0x531, 0x5D0, 0x620, 0x900, 0xE00, 0x10A0, 0x1E00, 0x3040, 0xAC00, 0x10400)
 _SCRIPTS = tuple("".join(map(chr, range(start, start + 200))) + " '’ " * 9 for start in _STARTS)
+_POOL = 100_000
 _NOW = datetime(2024, 1, 1, tzinfo=UTC)
 _MARKS = "\u0300\u0301\u0307\u0316\u0323\u0327\u0338\u0345\u064b\u0650\u0591\u05b0\u0e38\u3099\U0001d165"
 _EXPANDING = "\ufdfa\ufdfb\u3300\u33ff\u00bc\ufb03\u2a74\u1f82\u0390\u01c4\u0149\u0130\u00df"
@@ -62,13 +71,15 @@ Post = dict[str, Any]
 
 @functools.cache
 def _pool(letters: str) -> str:
-    """Two million of these letters at random: to draw them for each post would take longer than to match it."""
-    return "".join(random.Random(1).choices(letters, k=2_000_000))
+    """Many of these letters at random: to draw them for each post would take longer than to match it."""
+    return "".join(random.Random(1).choices(letters, k=2 * _POOL))
 
 
 def _some(letters: str, rng: random.Random, size: int) -> str:
-    at = rng.randrange(1_000_000)
-    return _pool(letters)[at : at + size]
+    at, whole = rng.randrange(_POOL), size // _POOL
+    return _pool(letters)[at : at + size % _POOL] + "".join(
+        _pool(letters)[at : at + _POOL] for at in (rng.randrange(_POOL) for _ in range(whole))
+    )
 
 
 def _repeated(what: str, size: int) -> str:
@@ -118,7 +129,9 @@ def _gaps(rng: random.Random, size: int) -> str:
 
 
 def _near(rng: random.Random, size: int) -> str:
-    return _repeated(rng.choice(("a b c d e f g h i j k l m n o p q r s t u v w x y ", "x ", "fire a smoke ", "漢字", "a ")), size)
+    return _repeated(
+        rng.choice(("a b c d e f g h i j k l m n o p q r s t u v w x y ", "x ", "fire a smoke ", "漢字", "a ")), size
+    )
 
 
 def _colliding() -> list[str]:
@@ -194,7 +207,10 @@ def hostile_post(rng: random.Random, number: int) -> Post:
     if rng.random() < 0.1:
         post |= _attributes(rng)
     if rng.random() < 0.1:
-        post |= {"lat": rng.choice((-33.87, 0, 90, 91, 10**400, float("nan"))), "lon": rng.choice((151.2, 180, -180.5, 0))}
+        post |= {
+            "lat": rng.choice((-33.87, 0, 90, 91, 10**400, float("nan"))),
+            "lon": rng.choice((151.2, 180, -180.5, 0)),
+        }
     if rng.random() < 0.02:
         post["id"] = rng.choice(("\x1b[31m", "x" * 10_000, "\u202e", "", "\ud800", "é"))
     return post
@@ -255,7 +271,9 @@ class Fuzz:
         posts = [{"id": post["id"], "text": post["text"], "topic": post.get("topic")} for post in posts]
         posts = [post | {"topic": [t] if isinstance(t := post["topic"], str) else t} for post in posts]
         posts = [post for post in posts if _can_be_written(post)]
-        table = pa.Table.from_pylist(posts, pa.schema({"id": pa.string(), "text": pa.string(), "topic": pa.list_(pa.string())}))
+        table = pa.Table.from_pylist(
+            posts, pa.schema({"id": pa.string(), "text": pa.string(), "topic": pa.list_(pa.string())})
+        )
         spent_ms = _ms()
         found = self.engine.match(table)
         spent_ms = _ms() - spent_ms
@@ -334,10 +352,8 @@ def _timed(work: Callable[[Engine], object]) -> float:
 
 
 def _published(engine: Engine, post: Post) -> None:
-    try:
+    with suppress(PublicationError):
         engine.publish(**post)
-    except PublicationError:
-        pass
 
 
 def _can_be_written(post: Post) -> bool:
@@ -355,19 +371,21 @@ def _rss_mb() -> int:
     return 0
 
 
-def run(count: int, seed: int, progress: bool = False) -> Outcome:
+def run(count: int, seed: int, minutes: float = 60.0, progress: bool = False) -> Outcome:
+    """So many posts, or fewer where the time is over."""
     fuzz = Fuzz(seed)
+    end = time.monotonic() + 60 * minutes
     number = 0
-    marks = [count * k // 20 for k in range(21)]
-    while number < count or marks:
+    marks = [count * k // 10 for k in range(11)]
+    while True:
         while marks and number >= marks[0]:
             marks.pop(0)
             fuzz.outcome.rss_mb.append(_rss_mb())
             if progress:
-                print(f"{number:,} of {count:,}, {_rss_mb()} MB, {fuzz.outcome.failures[:1]}", file=sys.stderr, flush=True)
-        if number >= count:
+                print(f"{seed}: {number:,} of {count:,}, {_rss_mb()} MB", file=sys.stderr, flush=True)
+        if number >= count or time.monotonic() > end:
             break
-        batch = min(64, count - number) if fuzz.rng.random() < 0.01 else 1
+        batch = min(_BATCH, count - number) if fuzz.rng.random() < _BATCHES else 1
         if batch > 1:
             fuzz.some(number, batch)
         else:
@@ -377,13 +395,42 @@ def run(count: int, seed: int, progress: bool = False) -> Outcome:
     return fuzz.outcome
 
 
+def together(outcomes: list[Outcome]) -> Outcome:
+    """What several runs saw; memory is that of each, one after the other."""
+    first, *others = outcomes
+    for other in others:
+        for name in (
+            "posts",
+            "bytes",
+            "refused",
+            "matches",
+            "compared_with_the_reference",
+            "tried_again",
+            "over_limit",
+        ):
+            setattr(first, name, getattr(first, name) + getattr(other, name))
+        first.worst_ms = max(first.worst_ms, other.worst_ms)
+        first.worst_ms_per_100_kb = max(first.worst_ms_per_100_kb, other.worst_ms_per_100_kb)
+        first.slowest = sorted(first.slowest + other.slowest, reverse=True)[:5]
+        first.rss_mb += other.rss_mb
+        first.failures += other.failures
+    return first
+
+
 def main() -> int:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--count", type=int, default=1_000_000)
     options.add_argument("--seed", type=int, default=1)
+    options.add_argument("--processes", type=int, default=1, help="each with its share of the posts and the next seed")
+    options.add_argument("--minutes", type=float, default=60.0, help="end by then, with fewer posts")
     options.add_argument("--report", type=Path)
     chosen = options.parse_args()
-    outcome = run(chosen.count, chosen.seed, progress=True)
+    seeds = range(chosen.seed, chosen.seed + chosen.processes)
+    share = -(-chosen.count // chosen.processes)
+    with ProcessPoolExecutor(chosen.processes, get_context("spawn")) as pool:
+        outcome = together(
+            list(pool.map(run, repeat(share, chosen.processes), seeds, repeat(chosen.minutes), repeat(True)))
+        )
     record = Result("fuzz-posts", "generated", asdict(outcome), chosen.seed).record()
     record["command"] = " ".join(["python", *sys.argv])
     report = json.dumps(record, indent=2, ensure_ascii=True)

@@ -173,7 +173,11 @@ def test_an_index_of_words_that_were_folded_otherwise_is_not_used(tmp_path: Path
     """Format 1 described its analyser without the version of folding."""
     index = GuardIndex(clock=lambda: NOW)
     index.add([Subscription("s", parse("fire"))])
-    index.save(Store(tmp_path, repr((ENGLISH.language, ENGLISH.stemming, sorted(ENGLISH.stop_words or ())))), index.unsaved(), 1)
+    index.save(
+        Store(tmp_path, repr((ENGLISH.language, ENGLISH.stemming, sorted(ENGLISH.stop_words or ())))),
+        index.unsaved(),
+        1,
+    )
     with pytest.raises(DataError, match="for another analyser"):
         Store(tmp_path, described(ENGLISH)).read()
 

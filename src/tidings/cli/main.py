@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 
 from tidings.cli import bench, doctor, explain, learn, match, run, subscribe
+from tidings.cli.terminal import say
 from tidings.model import TidingsError
 
 app = typer.Typer(
@@ -84,5 +85,5 @@ def main() -> None:
     except (TidingsError, OSError) as error:
         if os.environ.get("TIDINGS_DEBUG"):
             raise
-        typer.echo(f"tidings: {error}", err=True)
+        say(f"tidings: {error}", err=True)
         sys.exit(1)

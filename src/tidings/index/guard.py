@@ -45,7 +45,7 @@ MAX_RECENT = 1 << 16
 MAX_WORDS = 4_000_000
 """When more words of queries are remembered, they are all forgotten."""
 
-MAX_READER_BYTES = 1 << 29
+MAX_READER_BYTES = 1 << 28
 """When the words of posts that a thread remembers take more memory, it forgets them all. Posts may have new words for
 ever."""
 

@@ -1,8 +1,9 @@
 """Which term stands for a bit label, a cell or an interval? A hash table that grows while others read it.
 
 The slots of a table follow from its labels and a random seed, so that nobody who asks for regions can choose cells that
-meet in the same slots. One thread writes: the term of a slot is there before its label is, so a reader finds a label with its term or not at
-all; a table that has become too small is copied, and whoever reads the old one misses only what came later.
+meet in the same slots. One thread writes: the term of a slot is there before its label is, so a reader finds a label
+with its term or not at all; a table that has become too small is copied, and whoever reads the old one misses only what
+came later.
 """
 
 # numba takes no annotations: shapes and types are in the docstrings.

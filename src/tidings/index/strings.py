@@ -2,9 +2,9 @@
 
 Symbols of the kernels: text i is the UTF-8 bytes ``data[offsets[i] : offsets[i + 1]]``. ``slots`` int32 is a hash table
 with open addressing: a power of two of places, at most two thirds of them taken, each the number of a text, or -1. A
-text is looked for from the place that its hash gives. So the hash (:func:`tidings.terms.kernels.seeded_hash`) is part of
-what files hold, and must not change without a new format. Its ``seeds`` uint64[2] follow from all texts of the table, by
-a cryptographic hash: the same texts give the same file, and nobody can choose texts that meet in the same slots.
+text is looked for from the place that its hash gives. So the hash (:func:`tidings.terms.kernels.seeded_hash`) is part
+of what files hold, and must not change without a new format. Its ``seeds`` uint64[2] follow from all texts of the table
+by a cryptographic hash: the same texts give the same file, and nobody can choose texts that meet in the same slots.
 """
 
 # numba takes no annotations: shapes and types are in the docstrings.

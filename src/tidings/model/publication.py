@@ -111,7 +111,9 @@ class Publication:
 
     def _checked(self, name: str, value: Value) -> Value:
         if not isinstance(name, str) or name in FIELDS:
-            raise self._error(f"{quoted(name)} cannot name an attribute: names are text, and {', '.join(FIELDS)} are fields")
+            raise self._error(
+                f"{quoted(name)} cannot name an attribute: names are text, and {', '.join(FIELDS)} are fields"
+            )
         if isinstance(value, str):
             self._check_text(name, value)
             if len(value) > MAX_TEXT_CHARS:
@@ -126,7 +128,9 @@ class Publication:
                 f"its {quoted(name)} is a {type(value).__name__}; text, numbers, truth values, instants are taken"
             )
         if not abs(value) <= MAX_NUMBER:  # so that NaN fails too
-            raise self._error(f"its attribute {quoted(name)} is not a finite number of float64's range; leave it out instead")
+            raise self._error(
+                f"its attribute {quoted(name)} is not a finite number of float64's range; leave it out instead"
+            )
         return float(value) if isinstance(value, float) else value
 
     def _check_text(self, name: str, text: object) -> None:

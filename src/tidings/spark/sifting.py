@@ -61,7 +61,9 @@ class Sifter:
         met = self._ids.add(names)
         if len(self._older):
             met |= self._older.has(names)
-        return {int(row): f"publication {quoted(names[row].as_py())}: its id came before" for row in np.flatnonzero(met)}
+        return {
+            int(row): f"publication {quoted(names[row].as_py())}: its id came before" for row in np.flatnonzero(met)
+        }
 
 
 def _empty(table: pa.Table) -> dict[int, str]:

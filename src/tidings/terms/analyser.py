@@ -162,8 +162,8 @@ def chunks(text: str) -> list[str]:
 def fold(text: str) -> str:
     """Case-folded and compatibility-composed, so that letters that read the same are the same.
 
-    >>> fold("STRASSE"), fold("stra\u00dfe"), fold("\u0130STANBUL"), fold("\u039f\u0394\u039f\u03a3") == fold("\u03bf\u03b4\u03bf\u03c2")
-    ('strasse', 'strasse', 'istanbul', True)
+    >>> fold("STRASSE"), fold("stra\u00dfe"), fold("\u0130STANBUL"), fold("\u03a3\u03c2")
+    ('strasse', 'strasse', 'istanbul', '\u03c3\u03c3')
     """
     if text.isascii():
         return text.lower()
@@ -213,7 +213,9 @@ _WORD_CHARACTERS = _WordCharacters({ord("\n"): ord("\n")})
 def _cut(text: str) -> list[str]:
     """The forms of each line of a text."""
     lines = text.translate(_WORD_CHARACTERS).split("\n")
-    return [line.strip(" ") if _is_clean(line) else " ".join(filter(None, map(_trimmed, line.split()))) for line in lines]
+    return [
+        line.strip(" ") if _is_clean(line) else " ".join(filter(None, map(_trimmed, line.split()))) for line in lines
+    ]
 
 
 def _is_clean(line: str) -> bool:

@@ -22,7 +22,7 @@ unpredictable branches of cutting lets the processor wait for many at once.
 # mypy: disallow_untyped_defs=False
 # mypy: disallow_untyped_calls=False
 # mypy: disallow_untyped_decorators=False
-# ruff: noqa: PLR0913, PLR0917  (kernels take arrays)
+# ruff: noqa: ARG001, PLR0913, PLR0917  (an intrinsic is told the types of its arguments; kernels take arrays)
 
 import numba
 import numpy as np

@@ -21,7 +21,6 @@ _ENTRY_BYTES = 112
 """What a term takes in a dict and a list, beside its text."""
 
 
-
 class Vocabulary:
     """A growing two-way table of terms; ids are given in order of arrival and never change.
 
