@@ -100,6 +100,6 @@ def test_explain_errors_and_figures_write_no_control_characters(
     assert is_safe(tidings("match", tmp_path / f"no{EVIL.replace('/', '')}.csv", "x").err)
     written = StringIO()
     monkeypatch.setattr(output, "Console", lambda: Console(file=written, force_terminal=True, width=2_000))
-    output.print_checks([Check("ok", EVIL, EVIL, EVIL)], "table")
+    output.print_checks([Check(EVIL, "ok", EVIL, EVIL)], "table")
     output.print_figures(Result("a", EVIL, {EVIL: EVIL, "column": [EVIL]}), "table")
     assert is_safe(written.getvalue()) and written.getvalue().count("[red]x[/red]") == 7

@@ -3,6 +3,7 @@ import unicodedata
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
+from typing import Literal
 
 import pyarrow as pa
 import pytest
@@ -197,7 +198,7 @@ def test_nothing_long_is_given_to_nfkc_without_a_gap(piece: str, monkeypatch: py
     """Its time is quadratic in the accents of a run."""
     longest = []
 
-    def normalize(form: str, text: str) -> str:
+    def normalize(form: Literal["NFKC"], text: str) -> str:
         longest.append(max(map(len, analyser_module._GAP.sub("\n", text).replace(" ", "\n").split("\n"))))
         return unicodedata.normalize(form, text)
 

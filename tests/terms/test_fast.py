@@ -155,10 +155,10 @@ def test_forgetting_changes_nothing_but_memory() -> None:
 def test_a_table_gives_each_chunk_its_own_meaning_and_others_none(known: dict[bytes, int], more: list[bytes]) -> None:
     table = ChunkTable(places=2)  # so full that chunks meet in its slots
     twice = [*known, *known]
-    data = b"".join(twice)
+    chunks = b"".join(twice)
     ends = np.cumsum([len(raw) for raw in twice], dtype=np.int64)
     edges = np.stack([ends - [len(raw) for raw in twice], ends], axis=1).reshape(-1, 2).astype(np.int64)
-    lines = table.reserve(data, edges)
+    lines = table.reserve(chunks, edges)
     assert lines.tobytes() == b"".join(raw + b"\n" for raw in known) and table.count == len(known)
     table.put(lines, np.array([*known.values()], dtype=np.int32))
     asked = [*known, *more]

@@ -168,8 +168,8 @@ def some_texts(offsets: IntArray, data: memoryview, numbers: npt.NDArray[np.inte
 
 
 def _seeds(offsets: IntArray, data: ByteArray) -> npt.NDArray[np.uint64]:
-    found = blake2b(data, digest_size=16)
-    found.update(offsets)
+    found = blake2b(data.data, digest_size=16)
+    found.update(offsets.data)
     return np.frombuffer(found.digest(), dtype=np.uint64)
 
 

@@ -98,7 +98,7 @@ def _has_sequence(sequence: Sequence, tokens: tuple[Token, ...]) -> bool:
         starts = [token.position for token in tokens if token.word == sequence.words[0]]
         pairs = tuple(zip(sequence.words, sequence.offsets, strict=True))
         return any(all((word, start + offset) in at for word, offset in pairs) for start in starts)
-    lacking = Counter(sequence.words)
+    lacking: Counter[str | None] = Counter(sequence.words)
     inside: deque[Token] = deque()
     for token in (token for token in tokens if token.word in lacking):
         inside.append(token)
