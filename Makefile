@@ -16,7 +16,7 @@ export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 unexport SPARK_HOME
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow fuzz mutate kafka check format clean require-python require-java
+.PHONY: help setup demo test test-slow fuzz fuzz-posts mutate kafka check format clean require-python require-java
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -37,6 +37,9 @@ fuzz: $(READY) ## throw a million random queries at the language
 
 mutate: $(READY) ## change the code of the core in 204 places, one by one, and see whether the tests notice
 	@NUMBA_OPT=1 $(BIN)/python -m tools.mutants $(ARGS)
+
+fuzz-posts: $(READY) ## throw a million hostile posts at an engine
+	@PYTHONPATH=. $(BIN)/python tests/engine/fuzz_posts.py --count 1000000 $(ARGS)
 
 kafka: require-java $(READY) ## run a Kafka broker for an hour, installed on first use: make kafka ARGS="--for-s 600"
 	@$(BIN)/python tools/kafka.py $(ARGS)

@@ -414,11 +414,15 @@ def test_a_follower_removes_what_others_have_added_and_tidies_up(
 
 def test_words_are_forgotten_when_they_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guard, "MAX_WORDS", 50)
+    monkeypatch.setattr(guard, "MAX_READER_BYTES", 1_000_000)
     engine = Engine()
     engine.subscribe("fire", id="s")
+    engine.subscribe("smok*", id="prefix")
     for i in range(200):
         engine.subscribe(f"smoke w{i}", id="other")
-        assert [m.subscription_id for m in engine.publish(id="p", text=f"fire and v{i}")] == ["s"]
+        text = "fire and " + " ".join(f"v{i}x{j}" for j in range(200))
+        assert [m.subscription_id for m in engine.publish(id="p", text=text)] == ["s"]
+        assert engine._index._local.scratch.reader.size_bytes < 1_100_000
 
 
 def test_what_is_asked_for_while_the_index_is_saved_is_there_after_a_crash(

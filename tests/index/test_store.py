@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 from tests.index.strategies import NOW, subscriptions, tables
 from tidings.index.guard import GuardIndex
-from tidings.index.store import Store
+from tidings.index.store import Store, described
 from tidings.language import parse
 from tidings.model import DataError, Subscription
 from tidings.terms import ENGLISH
 
-GOLDEN = Path(__file__).parent / "golden" / "index-1"
-"""An index of format 1, written by :func:`write_golden`; whatever the code becomes, it opens and answers as it did."""
+GOLDEN = Path(__file__).parent / "golden" / "index-2"
+"""An index of format 2, written by :func:`write_golden`; whatever the code becomes, it opens and answers as it did."""
 
 QUERIES = {
     "words": "white house",
@@ -163,6 +163,23 @@ def test_a_file_that_is_no_segment_is_told_by_name(tmp_path: Path) -> None:
         opened(tmp_path / "index")
     with pytest.raises(DataError, match="another format or for another analyser"):
         Store(GOLDEN, "klingon").read()
+    manifest = tmp_path / "index" / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"format": 2', '"format": 1'))
+    with pytest.raises(DataError, match="another format or for another analyser"):
+        opened(tmp_path / "index")
+
+
+def test_an_index_of_words_that_were_folded_otherwise_is_not_used(tmp_path: Path) -> None:
+    """Format 1 described its analyser without the version of folding."""
+    index = GuardIndex(clock=lambda: NOW)
+    index.add([Subscription("s", parse("fire"))])
+    index.save(
+        Store(tmp_path, repr((ENGLISH.language, ENGLISH.stemming, sorted(ENGLISH.stop_words or ())))),
+        index.unsaved(),
+        1,
+    )
+    with pytest.raises(DataError, match="for another analyser"):
+        Store(tmp_path, described(ENGLISH)).read()
 
 
 def test_mapped_arrays_are_not_copied() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hashlib import blake2b
+from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
@@ -55,18 +57,43 @@ def test_slots_are_a_power_of_two_filled_to_two_thirds_at_most() -> None:
 
 
 def test_slots_are_those_that_files_were_written_with() -> None:
-    texts = ["", "fire", "café", "火", "smoke", "a", "b", "c", "drill", "rain"]
+    texts = ["", "fire", "café", "火", "smoke", "a", "b", "c", "drill", "rain over 16 bytes"]
+    table = StringTable.of(pa.array(texts))
+    raw = "".join(texts).encode()
+    bounds = np.array([0, *accumulate(len(text.encode()) for text in texts)], dtype=np.int64)
+    assert table.seeds.tobytes() == blake2b(raw + bounds.tobytes(), digest_size=16).digest()
     expected = [-1] * 16
     for number, text in enumerate(texts):
-        value = 0xCBF29CE484222325  # FNV-1a of 64 bits, as its authors give it
-        for byte in text.encode():
-            value = (value ^ byte) * 0x100000001B3 % 2**64
-        slot = (value ^ value >> 32) % 16
+        slot = _hash(text.encode(), *table.seeds.tolist()) % 16
         while expected[slot] >= 0:
             slot = (slot + 1) % 16
         expected[slot] = number
-    assert StringTable.of(pa.array(texts)).slots.tolist() == expected
-    assert expected == [5, 0, 1, 2, 3, 4, -1, 8, -1, 6, -1, -1, 9, -1, 7, -1]
+    assert table.slots.tolist() == expected
+
+
+def _hash(raw: bytes, seed: int, other: int) -> int:
+    """As the kernel does it, in Python's whole numbers."""
+
+    def mixed(a: int, b: int) -> int:
+        return (a * b >> 64) ^ (a * b % 2**64)
+
+    value = seed ^ len(raw)
+    while len(raw) >= 8:
+        value, raw = mixed(value ^ int.from_bytes(raw[:8], "little"), other), raw[8:]
+    return mixed(value ^ int.from_bytes(raw, "little"), seed ^ other)
+
+
+def test_texts_that_meet_in_a_table_without_seeds_do_not_meet_here() -> None:
+    """Texts that have one slot by FNV-1a, by which tables hashed before: to find one was to look at all of them."""
+    letters = np.array([list(f"{number:06}".encode()) for number in range(200_000)], dtype=np.uint64)
+    values = np.full(len(letters), 0xCBF29CE484222325, dtype=np.uint64)
+    for column in letters.T:
+        values = (values ^ column) * np.uint64(0x100000001B3)
+    texts = [f"{number:06}" for number in np.flatnonzero((values ^ values >> np.uint64(32)) % 1024 == 0).tolist()]
+    table = StringTable.of(pa.array(texts))
+    homes = [_hash(text.encode(), *table.seeds.tolist()) % len(table.slots) for text in texts]
+    assert len(texts) > 100 and len(set(homes)) > len(texts) // 2
+    assert table.find_many(pa.array(texts)).tolist() == list(range(len(texts)))
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)

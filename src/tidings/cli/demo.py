@@ -20,11 +20,11 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from tidings.bench.plot import Panel, save
 from tidings.cli.board import Totals, board
 from tidings.cli.screen import Screen, check
+from tidings.cli.terminal import cell
 from tidings.cli.tour import QUERIES
 from tidings.model import DataError
 from tidings.registry import Registry
@@ -92,7 +92,7 @@ class _Show:
         self._say(f"{COMES} subscribes to {HER_QUERY}, {LEAVES} leaves: the registry has version {self.changed} now")
 
     def _say(self, text: str) -> None:
-        self.console.print(Text(f"*  {text}", style="bold yellow"))
+        self.console.print(cell(f"*  {text}", "bold yellow"))
 
 
 def play(console: Console, wanted: Wanted) -> bool:
@@ -262,6 +262,6 @@ def _draw(show: _Show, wanted: Wanted) -> None:
     try:
         save(path, "batch", panels, log=False)
     except DataError as error:
-        show.console.print(str(error), soft_wrap=True)
+        show.console.print(cell(str(error)), soft_wrap=True)
     else:
-        show.console.print(f"plot: {path}", soft_wrap=True)
+        show.console.print(cell(f"plot: {path}"), soft_wrap=True)

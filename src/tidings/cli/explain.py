@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from tidings.cli import typed
+from tidings.cli.terminal import say
 from tidings.model import DataError, Publication
 
 EXAMPLE = "Example: tidings explain 'fire likes:>9' 'Fire here' --attribute likes=3"
@@ -50,7 +51,7 @@ def explain(  # noqa: PLR0913  # one for each option
 def _explain_query(query: str, post: Publication) -> None:
     from tidings.language import explain as explain_query  # noqa: PLC0415
 
-    typer.echo(explain_query(typed.query(query), post))
+    say(explain_query(typed.query(query), post))
 
 
 def _explain_stored(folder: Path, id: str, post: Publication) -> None:
@@ -59,4 +60,4 @@ def _explain_stored(folder: Path, id: str, post: Publication) -> None:
     if not folder.is_dir():
         raise DataError(f"there is no folder {str(folder)!r}")
     with opened(folder) as engine:
-        typer.echo(engine.explain(id, post))
+        say(engine.explain(id, post))

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
-import typer
 
 from tidings.cli.files import PIECE_ROWS, TableFile
 from tidings.cli.output import progress, tell_rejected
 from tidings.cli.sinks import Write, counted, printed, saved
+from tidings.cli.terminal import say
 from tidings.engine import Engine
 from tidings.index.sample import MAX_ROWS
 from tidings.index.sifting import Sifter
@@ -38,7 +38,7 @@ def match_files(posts: Path, subscriptions: Path, output: Path | None, output_fo
     file = TableFile(posts)
     sample = file.read(MAX_ROWS)
     if "id" not in sample.column_names:
-        typer.echo(f"{posts.name} has no column 'id': the numbers of its rows, from 0, serve as ids", err=True)
+        say(f"{posts.name} has no column 'id': the numbers of its rows, from 0, serve as ids", err=True)
     with opened(subscriptions, _with_ids(sample, 0)) as engine:
         sink = saved(output) if output else printed(output_format, limit)
         mixed = output is None and output_format != "table" and sys.stdout.isatty()  # data and a bar on one screen
@@ -48,7 +48,7 @@ def match_files(posts: Path, subscriptions: Path, output: Path | None, output_fo
         spent_s = time.perf_counter() - began
         tell_rejected("post", tally.sifter.rejected, tally.posts, tally.sifter.reasons)
         numbers = (counted(tally.posts, "post"), counted(len(engine), "subscription"), counted(tally.matches, "match"))
-        typer.echo(f"{', '.join(numbers)}, {tally.posts / spent_s:,.0f} posts/s", err=True)
+        say(f"{', '.join(numbers)}, {tally.posts / spent_s:,.0f} posts/s", err=True)
 
 
 def opened(subscriptions: Path, sample: pa.Table | None = None) -> Engine:

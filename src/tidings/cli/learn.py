@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tidings.cli.bench import Format
+from tidings.cli.terminal import cell
 from tidings.model import DataError
 
 if TYPE_CHECKING:
@@ -106,7 +107,9 @@ def _print(page: Page, output_format: Format) -> None:
         return
     name = page.name if page.number else "dry run"
     title = f"{name}: {page.matchers} matchers, by {page.partitioner} from {page.posts:,} posts"
-    table = Table("", "before", "after", "", title=title, title_justify="left", box=None, pad_edge=False)
+    table = Table(
+        "", "before", "after", "", title=cell(title, "table.title"), title_justify="left", box=None, pad_edge=False
+    )
     for name, before, after in rows:
         table.add_row(name, f"{before:.2f}", f"{after:.2f}", _FIGURES[name])
     Console().print(table)

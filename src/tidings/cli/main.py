@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 
 from tidings.cli import bench, doctor, explain, learn, match, run, subscribe, tidy
+from tidings.cli.terminal import say
 from tidings.model import TidingsError
 
 app = typer.Typer(
@@ -92,5 +93,5 @@ def main() -> None:
     except (TidingsError, OSError) as error:
         if os.environ.get("TIDINGS_DEBUG"):
             raise
-        typer.echo(f"tidings: {error}", err=True)
+        say(f"tidings: {error}", err=True)
         sys.exit(1)

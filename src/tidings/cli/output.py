@@ -12,12 +12,12 @@ from typing import Any
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from tidings.bench.result import Result
 from tidings.cli.checks import Check
+from tidings.cli.terminal import cell, say, visible
 
 REASONS = 5
 """So many reasons are told of rows that were rejected."""
@@ -41,11 +41,11 @@ def tell_rejected(what: str, rejected: int, total: int, reasons: list[str]) -> N
     """How many rows could not be used, and why the first of them could not, on stderr."""
     if not rejected:
         return
-    typer.echo(f"rejected {rejected:,} of {total:,} {what}s:", err=True)
+    say(f"rejected {rejected:,} of {total:,} {what}s:", err=True)
     for reason in reasons[:REASONS]:
-        typer.echo(f"  {reason}", err=True)
+        say(f"  {visible(reason)}", err=True)
     if rejected > REASONS:
-        typer.echo(f"  and {rejected - REASONS:,} more", err=True)
+        say(f"  and {rejected - REASONS:,} more", err=True)
 
 
 def print_figures(result: Result, output_format: str) -> None:
@@ -73,8 +73,7 @@ def print_checks(checks: list[Check], output_format: str) -> None:
         for heading in ("", "looked for", "found", "what to do"):
             table.add_column(heading, overflow="fold")
         for check in checks:
-            state = f"[{colours[check.state]}]{check.state}[/]"
-            table.add_row(state, escape(check.name), escape(check.found), escape(check.advice))
+            table.add_row(cell(check.state, colours[check.state]), *map(cell, (check.name, check.found, check.advice)))
         Console().print(table)
 
 
@@ -96,11 +95,11 @@ def _print_csv(result: Result) -> None:
 def _print_tables(result: Result) -> None:
     """The single figures in one table, columns in another."""
     columns = _columns(result)
-    table = Table("figure", title=f"{result.name}: {result.dataset}", title_justify="left")
+    table = Table("figure", title=cell(f"{result.name}: {result.dataset}", "table.title"), title_justify="left")
     table.add_column("value", justify="right")
     for name, value in result.figures.items():
         if name not in columns:
-            table.add_row(name.replace("_", " "), _shown(value))
+            table.add_row(cell(name.replace("_", " ")), cell(_shown(value)))
     Console().print(table)
     if columns:
         table = Table(box=None, pad_edge=False, header_style="dim")
@@ -108,7 +107,7 @@ def _print_tables(result: Result) -> None:
             widest = max(len(_shown(value)) for value in values)
             table.add_column(name.replace("_", " "), justify="right", overflow="fold", min_width=widest)
         for row in zip(*columns.values(), strict=True):
-            table.add_row(*map(_shown, row))
+            table.add_row(*(cell(_shown(value)) for value in row))
         Console().print(table)
 
 

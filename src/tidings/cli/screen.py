@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame
 from rich.console import Console
 from rich.text import Text
 
+from tidings.cli.terminal import visible
 from tidings.index import BruteForce
 from tidings.language import parse
 from tidings.model import Subscription
@@ -68,7 +69,9 @@ class Screen:
             text = self.posts.table(1, row)["text"][0].as_py()
             query = self.queries[name]
             short = query if len(query) <= _QUERY_CELLS else query[: _QUERY_CELLS - 1] + "…"
-            line = Text.assemble((f"{name:>6} ", "bold"), (f"{short:<{_QUERY_CELLS}} ", "cyan"), text)
+            line = Text.assemble(
+                (f"{visible(name):>6} ", "bold"), (f"{visible(short):<{_QUERY_CELLS}} ", "cyan"), visible(text)
+            )
             self.console.print(line, no_wrap=True, overflow="ellipsis")
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from io import StringIO
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,8 +15,8 @@ import pyarrow.parquet as pq
 import typer
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
+from tidings.cli.terminal import cell, shown
 from tidings.index.guard import MATCHES
 
 Write = Callable[[pa.Table], None]
@@ -57,9 +58,23 @@ def _as_json(limit: int | None) -> Iterator[Write]:
 @contextmanager
 def _as_csv(limit: int | None) -> Iterator[Write]:
     first = _First(limit)
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(MATCHES.names)
-    yield lambda matches: writer.writerows(row.values() for row in first.of(matches).to_pylist())
+    sys.stdout.write(_csv_line(MATCHES.names))
+
+    def write(matches: pa.Table) -> None:
+        sys.stdout.writelines(_csv_line(row.values()) for row in first.of(matches).to_pylist())
+
+    yield write
+
+
+def _csv_line(values: Iterable[object]) -> str:
+    r"""With whatever a text holds in quotes: csv.writer quotes "\r" only where lines end in it.
+
+    >>> _csv_line(["a\rb", 7])
+    '"a\rb",7\n'
+    """
+    line = StringIO()
+    csv.writer(line).writerow([shown(value) if isinstance(value, str) else value for value in values])
+    return line.getvalue().removesuffix("\r\n") + "\n"
 
 
 @contextmanager
@@ -69,7 +84,7 @@ def _as_table(limit: int) -> Iterator[Write]:
 
     def write(matches: pa.Table) -> None:
         for row in first.of(matches).drop_columns("query_version").to_pylist():
-            table.add_row(*(Text(value) for value in row.values()))
+            table.add_row(*map(cell, row.values()))
 
     yield write
     console = Console(highlight=False)

@@ -10,6 +10,7 @@ from uuid import uuid4
 import typer
 
 from tidings.cli import typed
+from tidings.cli.terminal import say, shown
 from tidings.model import DataError, SubscriptionError
 
 SUBSCRIBE_EXAMPLE = "Example: tidings subscribe alerts '(fire OR smoke) -drill' --id s1"
@@ -61,7 +62,7 @@ def unsubscribe(
         raise DataError(f"there is no folder {str(folder)!r}")
     with opened(folder) as engine:
         for unknown in [name for name in ids if name not in engine]:
-            typer.echo(f"there is no subscription {unknown!r}", err=True)
+            say(f"there is no subscription {unknown!r}", err=True)
         typer.echo(engine.unsubscribe_many(ids))
 
 
@@ -75,7 +76,7 @@ def _subscribe_one(folder: Path, row: dict[str, object]) -> None:
     receipt = Registry(folder).add(pa.Table.from_pylist([row], SUBSCRIPTION))
     if receipt.rejected:
         raise SubscriptionError(receipt.rejected[0].reason)
-    typer.echo(row["id"])
+    typer.echo(shown(str(row["id"])))
 
 
 def _subscribe_file(folder: Path, file: Path, dry_run: bool) -> None:

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tidings.cli.terminal import cell, visible
 from tidings.language import Content, covers, evaluate_content, explain, normal_form, parse, to_text
 from tidings.model import Publication, QueryError, Rejected, Subscription
 from tidings.tables import publications
@@ -60,7 +61,7 @@ def _show_queries(console: Console, subscriptions: list[Subscription], analyser:
     table.add_column("alternatives", justify="right")
     for subscription in subscriptions:
         alternatives = len(normal_form(subscription.query, analyser))
-        table.add_row(subscription.id, Text(to_text(subscription.query)), str(alternatives))
+        table.add_row(cell(subscription.id), cell(to_text(subscription.query)), str(alternatives))
     console.print(table, "")
 
 
@@ -98,6 +99,7 @@ def _show_matches(console: Console, found: list[_Found]) -> None:
         who = match.subscription.id
         shown[who] += 1
         if shown[who] <= SHOWN_PER_QUERY:
-            table.add_row(Text(who), Text(match.publication.text, overflow="ellipsis"), Text(match.why, style="green"))
+            post = Text(visible(match.publication.text), overflow="ellipsis")
+            table.add_row(cell(who), post, cell(match.why, "green"))
     console.print(table)
     console.print("  " + ", ".join(f"{who}: {totals[who]}" for who in QUERIES) + "\n", style="dim")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,8 +16,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tidings.index.labels import LabelTerms
-from tidings.index.strings import StringTable
-from tidings.language.atoms import FormPrefix, has_piece, is_below
+from tidings.index.strings import ARRAYS, StringTable
+from tidings.index.topics import TopicTerms
+from tidings.language.atoms import MIN_PREFIX_CHARS, FormPrefix, has_piece
 from tidings.model.query import Contains, EndsWith, Equals, Present, StartsWith, Topic
 from tidings.model.values import Value, equality_texts, value_text
 from tidings.tables.columns import Slot
@@ -65,9 +66,13 @@ class Dictionary:
         self.new_words: list[tuple[str, int]] = []
         """Words that were added after others had begun to look them up, with their ids; only ever appended to."""
         self.prefixes: dict[str, int] = {}
+        self.heads: set[str] = set()
+        """How forms begin that have a prefix which is asked for."""
+        self._prefix_chars: list[int] = []
         self.present: dict[str, int] = {}
         self.topics: dict[tuple[str, ...], int] = {}
         self.patterns: dict[tuple[str, ...], int] = {}
+        self._topics = TopicTerms()
         self.values: defaultdict[str, dict[str, tuple[int, ...]]] = defaultdict(dict)
         self.pieces: defaultdict[str, dict[StartsWith | EndsWith | Contains, int]] = defaultdict(dict)
         self.cells = LabelTerms()
@@ -123,13 +128,13 @@ class Dictionary:
         """The id of the term that fulfils an atom."""
         match atom:
             case FormPrefix(beginning):
-                return self._id(self.prefixes, beginning)
+                return self._prefix(beginning)
             case Equals(name, literal):
                 return self._equality(name, equality_texts(literal))
             case Present(name):
                 return self._id(self.present, name)
             case Topic(path):
-                return self._id(self.patterns if "*" in path else self.topics, path)
+                return self._topic(path)
             case _:
                 return self._id(self.pieces[atom.name], atom)
 
@@ -142,15 +147,13 @@ class Dictionary:
 
     def topic_terms(self, topic: str) -> tuple[int, ...]:
         """The terms of a topic: itself and what is above it, and patterns that fit."""
-        steps = tuple(topic.split("/"))
-        above = (self.topics.get(steps[:depth]) for depth in range(1, len(steps) + 1))
-        fitting = (term for pattern, term in list(self.patterns.items()) if is_below(steps, pattern))
-        return (*(term for term in above if term is not None), *fitting)
+        return tuple(self._topics.above(topic))
 
-    def form_terms(self, form: str) -> tuple[int, ...]:
-        """The terms of a form: every prefix of it that is asked for."""
-        found = (self.prefixes.get(form[:length]) for length in range(1, len(form) + 1))
-        return tuple(term for term in found if term is not None)
+    def form_terms(self, forms: Iterable[str]) -> dict[str, list[int]]:
+        """Those of some forms that begin as somebody asks, each with the terms of its prefixes."""
+        chars, prefixes = self._prefix_chars, self.prefixes
+        found = {form: [prefixes[form[:n]] for n in chars if form[:n] in prefixes] for form in forms}
+        return {form: terms for form, terms in found.items() if terms}
 
     def attributes(self) -> frozenset[str]:
         """The attributes, and the fields, that somebody asks about."""
@@ -180,7 +183,7 @@ class Dictionary:
 
     def load(self, arrays: Mapping[str, npt.NDArray[Any]], count: int) -> None:
         """Take terms from arrays, until there are ``count``. The words of the first call are used where they lie."""
-        words = StringTable.from_arrays({name: arrays[f"word_{name}"] for name in ("offsets", "data", "slots")})
+        words = StringTable.from_arrays({name: arrays[f"word_{name}"] for name in ARRAYS})
         if not len(self._old_words) and not self._words:
             self._old_words, self._old_word_ids = words, arrays["word_ids"]
         else:
@@ -269,9 +272,9 @@ class Dictionary:
             case "equal":
                 return self._equality(key[0], frozenset(key[1]))
             case "topic":
-                return self._id(self.patterns if "*" in key else self.topics, tuple(key))
+                return self._topic(tuple(key))
             case "prefix":
-                return self._id(self.prefixes, key[0])
+                return self._prefix(key[0])
             case "present":
                 return self._id(self.present, key[0])
             case _:
@@ -283,6 +286,17 @@ class Dictionary:
             term = self._equalities[name, texts] = self._next()
             for text in texts:
                 self.values[name][text] = (*self.values[name].get(text, ()), term)
+        return term
+
+    def _prefix(self, beginning: str) -> int:
+        term = self._id(self.prefixes, beginning)
+        self.heads.add(beginning[:MIN_PREFIX_CHARS])
+        self._prefix_chars = sorted({*self._prefix_chars, len(beginning)})
+        return term
+
+    def _topic(self, path: tuple[str, ...]) -> int:
+        term = self._id(self.patterns if "*" in path else self.topics, path)
+        self._topics.put(path, term)
         return term
 
     def _label(self, table: LabelTerms, label: int) -> int:

@@ -7,12 +7,13 @@
 
 from __future__ import annotations
 
+import os
+
 import numba
 import numpy as np
 
+from tidings.terms.kernels import mixed
 from tidings.terms.vocabulary import IntArray
-
-_SEED, _PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
 
 
 def distinct_lists(values: IntArray, lengths: IntArray) -> tuple[IntArray, IntArray]:
@@ -27,21 +28,21 @@ def distinct_lists(values: IntArray, lengths: IntArray) -> tuple[IntArray, IntAr
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     slots = np.full(1 << max(1, (2 * len(lengths) - 1).bit_length()), -1, dtype=np.int64)
     first_of = np.empty(len(lengths), dtype=np.int64)
-    _find_equal(values, offsets, slots, first_of)
+    seeds = np.frombuffer(os.urandom(16), dtype=np.uint64)  # nobody can choose queries that meet in the same slots
+    _find_equal(values, offsets, seeds, slots, first_of)
     firsts = np.flatnonzero(first_of == np.arange(len(lengths)))
     return firsts, np.searchsorted(firsts, first_of)
 
 
 @numba.njit(cache=True, nogil=True)
-def _find_equal(values, offsets, slots, first_of):
+def _find_equal(values, offsets, seeds, slots, first_of):
     """Fill ``first_of`` with the first list equal to each; ``slots``, twice as many as lists, all -1, is scratch."""
     mask = np.uint64(len(slots) - 1)
     for i in range(len(first_of)):
         begin, length = offsets[i], offsets[i + 1] - offsets[i]
-        value = _SEED
+        value = seeds[0] ^ np.uint64(length)
         for k in range(begin, begin + length):
-            value = (value ^ np.uint64(values[k])) * _PRIME
-            value ^= value >> np.uint64(29)
+            value = mixed(value ^ np.uint64(values[k]), seeds[1])
         slot = value & mask
         while slots[slot] >= 0:
             other = offsets[slots[slot]]

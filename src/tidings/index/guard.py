@@ -43,7 +43,11 @@ from tidings.terms.vocabulary import IntArray, TermSets
 
 MAX_RECENT = 1 << 16
 MAX_WORDS = 4_000_000
-"""When a thread remembers more words of posts, or of queries, it forgets them all."""
+"""When more words of queries are remembered, they are all forgotten."""
+
+MAX_READER_BYTES = 1 << 28
+"""When the words of posts that a thread remembers take more memory, it forgets them all. Posts may have new words for
+ever."""
 
 FEW = 1024
 """So many at least become a segment of their own at once."""
@@ -550,7 +554,7 @@ class GuardIndex:
     def _scratch(self, state: State) -> Scratch:
         """That of this thread; a new one if the terms were numbered anew, or if it remembers too many words."""
         scratch: Scratch | None = getattr(self._local, "scratch", None)
-        if scratch is None or scratch.reader.remembered > MAX_WORDS:
+        if scratch is None or scratch.reader.size_bytes > MAX_READER_BYTES:
             scratch = self._local.scratch = Scratch(state.terms, self._analyser)
         elif scratch.terms is not state.terms:
             scratch = self._local.scratch = Scratch(state.terms, self._analyser, scratch.reader)

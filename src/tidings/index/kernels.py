@@ -58,19 +58,36 @@ def _has_row(words, offsets, tokens):
 
 
 @numba.njit(cache=True, nogil=True)
+def _place_of(word, words):
+    """The first place of a word, or -1."""
+    for k in range(len(words)):
+        if words[k] == word:
+            return k
+    return -1
+
+
+@numba.njit(cache=True, nogil=True)
 def _has_near(words, window, tokens):
-    """Whether all words (a repeated one as often) stand in some window of tokens."""
-    for start in range(len(tokens)):
-        if not np.any(words == tokens[start]):
-            continue
-        inside = tokens[start : start + window + 1]
-        enough = True
-        for word in words:
-            if np.sum(words == word) > np.sum(inside == word):
-                enough = False
-                break
-        if enough:
-            return True
+    """Whether all words (a repeated one as often) stand among some ``window`` + 1 tokens.
+
+    The tokens enter and leave the window one by one. ``lacking`` counts, at a word's first place, how many of it are
+    not inside.
+    """
+    lacking = np.zeros(len(words), dtype=np.int64)
+    for word in words:
+        lacking[_place_of(word, words)] += 1
+    missing = len(words)
+    for last in range(len(tokens)):
+        k = _place_of(tokens[last], words)
+        if k >= 0:
+            missing -= lacking[k] > 0
+            lacking[k] -= 1
+            if missing == 0:
+                return True
+        k = _place_of(tokens[last - window], words) if last >= window else -1
+        if k >= 0:
+            lacking[k] += 1
+            missing += lacking[k] > 0
     return False
 
 

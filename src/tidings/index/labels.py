@@ -1,7 +1,9 @@
 """Which term stands for a bit label, a cell or an interval? A hash table that grows while others read it.
 
-One thread writes: the term of a slot is there before its label is, so a reader finds a label with its term or not at
-all; a table that has become too small is copied, and whoever reads the old one misses only what came later.
+The slots of a table follow from its labels and a random seed, so that nobody who asks for regions can choose cells that
+meet in the same slots. One thread writes: the term of a slot is there before its label is, so a reader finds a label
+with its term or not at all; a table that has become too small is copied, and whoever reads the old one misses only what
+came later.
 """
 
 # numba takes no annotations: shapes and types are in the docstrings.
@@ -11,19 +13,21 @@ all; a table that has become too small is copied, and whoever reads the old one 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import numba
 import numpy as np
 import numpy.typing as npt
 
+from tidings.terms.kernels import mixed
 from tidings.terms.labels import depth_of
 from tidings.terms.vocabulary import IdArray, IntArray
 
 LabelArray = npt.NDArray[np.uint64]
 _FIRST_SLOTS = 64
 _FREE = np.uint64(0)
-_SCATTER = np.uint64(0x9E3779B97F4A7C15)
+_SEEDS = 2
 
 
 class LabelTerms:
@@ -37,6 +41,7 @@ class LabelTerms:
 
     def __init__(self) -> None:
         self._count = 0
+        self._seeds: LabelArray = np.frombuffer(os.urandom(8 * _SEEDS), dtype=np.uint64)
         self._table: tuple[LabelArray, IdArray] = (np.zeros(_FIRST_SLOTS, np.uint64), np.zeros(_FIRST_SLOTS, np.int32))
         self._depths: frozenset[int] = frozenset()
         self._depth_array: IntArray = np.zeros(0, dtype=np.int64)
@@ -46,7 +51,7 @@ class LabelTerms:
 
     def get(self, label: int) -> int:
         """The term of a label, or -1."""
-        return int(_get(np.uint64(label), *self._table))
+        return int(_get(np.uint64(label), self._seeds, *self._table))
 
     def put(self, labels: LabelArray, terms: IdArray) -> None:
         """Add labels that are not there yet."""
@@ -55,8 +60,8 @@ class LabelTerms:
         if needed > len(keys):
             slots = 1 << (2 * needed - 1).bit_length()
             keys, ids = np.zeros(slots, dtype=np.uint64), np.zeros(slots, dtype=np.int32)
-            _put(*self.items(), keys, ids)
-        _put(labels, terms, keys, ids)
+            _put(*self.items(), self._seeds, keys, ids)
+        _put(labels, terms, self._seeds, keys, ids)
         self._count += len(labels)
         depths = self._depths | {depth_of(label) for label in labels.tolist()}
         if depths != self._depths:
@@ -79,43 +84,43 @@ class LabelTerms:
         (keys, ids), depths = self._table, self._depth_array  # once: they may be others the next time
         room = len(leaves) * len(depths)
         rows, terms = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int32)
-        count = _above(leaves, depths, keys, ids, rows, terms)
+        count = _above(leaves, depths, self._seeds, keys, ids, rows, terms)
         return rows[:count], terms[:count]
 
 
 @numba.njit(cache=True, nogil=True)
-def _place(label, keys):
+def _place(label, seeds, keys):
     """Where a label lies, or the free slot where it would."""
     mask = np.uint64(len(keys) - 1)
-    slot = ((label * _SCATTER) >> np.uint64(32)) & mask
+    slot = mixed(label ^ seeds[0], seeds[1]) & mask
     while keys[slot] != _FREE and keys[slot] != label:
         slot = (slot + np.uint64(1)) & mask
     return slot
 
 
 @numba.njit(cache=True)  # as _put, a microsecond: not worth letting other threads in
-def _get(label, keys, ids):
-    slot = _place(label, keys)
+def _get(label, seeds, keys, ids):
+    slot = _place(label, seeds, keys)
     return ids[slot] if keys[slot] == label else np.int32(-1)
 
 
 @numba.njit(cache=True)
-def _put(labels, terms, keys, ids):
+def _put(labels, terms, seeds, keys, ids):
     for k in range(len(labels)):
-        slot = _place(labels[k], keys)
+        slot = _place(labels[k], seeds, keys)
         ids[slot] = terms[k]
         keys[slot] = labels[k]
 
 
 @numba.njit(cache=True, nogil=True)
-def _above(leaves, depths, keys, ids, rows, terms):
+def _above(leaves, depths, seeds, keys, ids, rows, terms):
     """Fill ``rows`` and ``terms``, which have room for every depth of every leaf; returns how many there are."""
     found = 0
     for row in range(len(leaves)):
         for depth in depths:
             bit = np.uint64(1) << np.uint64(63 - depth)
             label = (leaves[row] & ~(bit | (bit - np.uint64(1)))) | bit
-            slot = _place(label, keys)
+            slot = _place(label, seeds, keys)
             if keys[slot] == label:
                 rows[found] = row
                 terms[found] = ids[slot]

@@ -17,6 +17,7 @@ from tidings.index.predicates import LAT, LON
 from tidings.index.several import Pairs, each_once, filled_up, keyed, marked, several_numbers
 from tidings.index.single.kernels import name_terms
 from tidings.index.single.packs import POST, Pack
+from tidings.language.atoms import MIN_PREFIX_CHARS
 from tidings.model.publication import FIELDS, Publication
 from tidings.model.values import Held, Value
 from tidings.tables.columns import (
@@ -32,7 +33,7 @@ from tidings.tables.columns import (
 )
 from tidings.tables.nesting import elements, several
 from tidings.terms import Analyser, cells, intervals
-from tidings.terms.fast import FastAnalyser
+from tidings.terms.fast import FastAnalyser, Folding
 from tidings.terms.growing import Growing
 from tidings.terms.vocabulary import IdArray, IntArray, TermSets
 
@@ -80,14 +81,17 @@ class Reader:
         self._nothing = Pack(POST, (absent, nowhere, nowhere, _NO_TOKENS.offsets, _NO_TOKENS.ids))
         if before is None:
             forms = Analyser(analyser.language, analyser.stop_words, stemming=False)
-            self._words, self._forms = _WordTerms(terms, FastAnalyser(analyser)), FastAnalyser(forms)
+            folding = Folding()  # one for both: they read the same texts
+            self._words = _WordTerms(terms, FastAnalyser(analyser, folding=folding))
+            self._forms = _LikelyForms(forms, folding)
         else:
             self._words, self._forms = _WordTerms(terms, before._words.fast), before._forms
+        self._forms.expect(terms.heads)
 
     @property
-    def remembered(self) -> int:
-        """How many words it remembers."""
-        return len(self._words.fast.vocabulary) + len(self._forms.vocabulary)
+    def size_bytes(self) -> int:
+        """About so much memory is taken by the words that it remembers."""
+        return self._words.fast.size_bytes + self._forms.size_bytes
 
     def read(self, table: pa.Table, with_tokens: bool) -> Batch:
         """The batch of a table; ``with_tokens`` where sequences of words are asked for."""
@@ -113,8 +117,9 @@ class Reader:
             values = [(name, value) for name in names if (value := publication.value(name)) is not None]
             found += [term for name, held in values for term in self._held_terms(name, held)]
         if terms.prefixes and text:
-            forms = self._forms.analyse_one(text).tolist()
-            found += {term for form in forms for term in terms.form_terms(self._forms.vocabulary[form])}
+            self._forms.expect(terms.heads)
+            forms = self._forms.vocabulary.some(self._forms.analyse_one(text).tolist())
+            found += {term for own in terms.form_terms(forms).values() for term in own}
         rest, several = self._nothing, False
         if with_tokens or terms.slots or publication.lon is not None:
             numbers, more = self._numbers_of_one(publication)
@@ -225,26 +230,42 @@ class Reader:
         if not pa.types.is_nested(column.type):
             rows, topics = distinct(column)
             return [_expanded(rows, [() if t is None else self._terms.topic_terms(str(t)) for t in topics])]
-        memo: dict[str, tuple[int, ...]] = {}
-        pairs = {
-            (row, term)
-            for row, topics in enumerate(column.to_pylist())
-            for topic in topics or ()
-            for term in memo.setdefault(topic, self._terms.topic_terms(topic))
-        }
+        lists = column.to_pylist()
+        known = {topic: self._terms.topic_terms(topic) for topics in lists for topic in topics or ()}
+        pairs = {(row, term) for row, topics in enumerate(lists) for topic in topics or () for term in known[topic]}
         return [_as_pairs(sorted(pairs))]
 
     def _prefix_pairs(self, text: pa.ChunkedArray) -> list[Pairs]:
         if not self._terms.prefixes:
             return []
+        self._forms.expect(self._terms.heads)
         sets = self._forms.analyse(text)
         seen = np.unique(sets.ids)
-        terms = {int(i): self._terms.form_terms(self._forms.vocabulary[i]) for i in seen}
-        hits = np.array([bool(terms[int(i)]) for i in seen])
+        found = self._terms.form_terms(self._forms.vocabulary.some(seen.tolist()))
+        terms = {self._forms.vocabulary.find(form): own for form, own in found.items()}
         rows = np.repeat(np.arange(len(sets)), np.diff(sets.offsets))
-        places = np.flatnonzero(np.isin(sets.ids, seen[hits])) if len(seen) else np.zeros(0, np.int64)
+        places = np.flatnonzero(np.isin(sets.ids, np.array([*terms], dtype=np.int32)))
         pairs = {(int(rows[k]), term) for k in places for term in terms[int(sets.ids[k])]}
         return [_as_pairs(sorted(pairs))]
+
+
+class _LikelyForms(FastAnalyser):
+    """Reads forms for prefixes: those that begin as somebody asks, and no others."""
+
+    def __init__(self, analyser: Analyser, folding: Folding) -> None:
+        self._heads: set[str] = set()
+        super().__init__(analyser, folding=folding)
+
+    def expect(self, heads: set[str]) -> None:
+        """Read forms that begin with one of these."""
+        if len(heads) != len(self._heads) or heads != self._heads:
+            if not heads <= self._heads:
+                self._forget()
+            self._heads = heads.copy()
+
+    def _word_ids(self, words: list[str | None]) -> list[int]:
+        heads = self._heads
+        return self.vocabulary.add_all([word if word and word[:MIN_PREFIX_CHARS] in heads else None for word in words])
 
 
 class _WordTerms:
@@ -281,7 +302,7 @@ class _WordTerms:
             self._new_words += 1
         if len(vocabulary) > self._words:
             first, self._words = self._words, len(vocabulary)
-            fresh = [vocabulary[i] for i in range(first, self._words)]
+            fresh = vocabulary.since(first)
             self._term_of.reach(self._words + 1)  # one more: the last place, which -1 names, is always free
             self._term_of.array[first : self._words] = self._terms.find_words(fresh)
         return self._term_of.array

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from tidings.index.text_set import TextSet
 from tidings.model import Rejected
+from tidings.model.errors import quoted
 from tidings.tables.canonical import canonical
 from tidings.tables.validity import rejected_canonical
 
@@ -84,7 +85,9 @@ class Sifter:
         met = self._ids.add(names)
         if len(self._older):
             met |= self._older.has(names)
-        return {int(row): f"publication {names[row].as_py()!r}: its id came before" for row in np.flatnonzero(met)}
+        return {
+            int(row): f"publication {quoted(names[row].as_py())}: its id came before" for row in np.flatnonzero(met)
+        }
 
 
 def _empty(table: pa.Table) -> dict[int, str]:
@@ -98,7 +101,7 @@ def _empty(table: pa.Table) -> dict[int, str]:
     rows = np.flatnonzero(empty.to_numpy())
     names = table["id"].take(pa.array(rows)).to_pylist()
     return {
-        int(row): f"publication {name!r}: its text is null, and it has nothing else"
+        int(row): f"publication {quoted(name)}: its text is null, and it has nothing else"
         for row, name in zip(rows, names, strict=True)
     }
 

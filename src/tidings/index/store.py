@@ -29,10 +29,11 @@ from tidings.index.strings import StringTable
 from tidings.index.subscribers import Subscribers
 from tidings.model import DataError
 from tidings.terms import Analyser
+from tidings.terms.analyser import FOLDING
 from tidings.terms.vocabulary import IntArray
 
 MANIFEST = "manifest.json"
-FORMAT = 1
+FORMAT = 2
 _SEGMENT = "segment-"
 _NO_VERSION = 1 << 63
 _PLAIN, _BOXES, _TERM, _PREDICATE = "plain_", "boxes_", "term_", "predicate_"
@@ -91,8 +92,8 @@ def unsaved(filed: Filed, saved: Saved) -> Unsaved:
 
 
 def described(analyser: Analyser) -> str:
-    """The same text in every process, which ``repr`` of a set is not."""
-    return repr((analyser.language, analyser.stemming, sorted(analyser.stop_words or ())))
+    """The same text in every process, which ``repr`` of a set is not; another one where folding has changed."""
+    return repr((FOLDING, analyser.language, analyser.stemming, sorted(analyser.stop_words or ())))
 
 
 def replace_json(path: Path, value: JSON) -> None:

@@ -2,8 +2,9 @@
 
 Symbols of the kernels: text i is the UTF-8 bytes ``data[offsets[i] : offsets[i + 1]]``. ``slots`` int32 is a hash table
 with open addressing: a power of two of places, at most two thirds of them taken, each the number of a text, or -1. A
-text is looked for from the place that its hash gives. So the hash (FNV-1a) is part of what files hold, and must not
-change without a new format.
+text is looked for from the place that its hash gives. So the hash (:func:`tidings.terms.kernels.seeded_hash`) is part
+of what files hold, and must not change without a new format. Its ``seeds`` uint64[2] follow from all texts of the table
+by a cryptographic hash: the same texts give the same file, and nobody can choose texts that meet in the same slots.
 """
 
 # numba takes no annotations: shapes and types are in the docstrings.
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from itertools import accumulate
 from typing import Any
 
@@ -24,20 +26,24 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tidings.model import DataError
-from tidings.terms.kernels import fnv1a
+from tidings.terms.kernels import seeded_hash
 from tidings.terms.vocabulary import IdArray, IntArray
 
 ByteArray = npt.NDArray[np.uint8]
 
 FREE = -1
-_DTYPES = {"offsets": np.int64, "data": np.uint8, "slots": np.int32}
+_DTYPES = {"offsets": np.int64, "data": np.uint8, "slots": np.int32, "seeds": np.uint64}
+ARRAYS = tuple(_DTYPES)
+"""The names of the arrays that a table is made of."""
+
 _MOST_TEXTS = 2**30
 _FEW = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StringTable:
-    """Texts numbered from 0 in the order given. Shapes: offsets int64 (texts + 1), data uint8, slots int32.
+    """Texts numbered from 0 in the order given. Shapes: offsets int64 (texts + 1), data uint8, slots int32,
+    seeds uint64 (2).
 
     >>> table = StringTable.of(pa.array(["fire", "smoke"]))
     >>> table.find("smoke"), table.find("rain"), table[0], len(table)
@@ -47,6 +53,7 @@ class StringTable:
     offsets: IntArray
     data: ByteArray
     slots: IdArray
+    seeds: npt.NDArray[np.uint64]
 
     def __post_init__(self) -> None:
         for name, dtype in _DTYPES.items():  # as from a mapped file, for which the kernels are compiled
@@ -68,8 +75,9 @@ class StringTable:
         data, bounds = text_bytes(column)
         offsets, data = bounds - bounds[0], data[bounds[0] : bounds[-1]].copy()
         slots = np.full(_places(len(column)), FREE, dtype=np.int32)
-        _fill(offsets, data, slots, np.empty(len(column), dtype=np.uint64))
-        return cls(offsets, data, slots)
+        seeds = _seeds(offsets, data)
+        _fill(offsets, data, seeds, slots, np.empty(len(column), dtype=np.uint64))
+        return cls(offsets, data, slots, seeds)
 
     @classmethod
     def empty(cls) -> StringTable:
@@ -79,7 +87,8 @@ class StringTable:
         (-1, 0)
         """
         none = np.zeros(0, dtype=np.uint8)
-        return cls(np.zeros(1, dtype=np.int64), none, np.full(_places(0), FREE, dtype=np.int32))
+        slots, seeds = np.full(_places(0), FREE, dtype=np.int32), np.zeros(2, dtype=np.uint64)
+        return cls(np.zeros(1, dtype=np.int64), none, slots, seeds)
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> StringTable:
@@ -88,8 +97,8 @@ class StringTable:
             if name not in arrays or arrays[name].dtype != dtype or arrays[name].ndim != 1:
                 got = f"{arrays[name].dtype} of {arrays[name].ndim} dimensions" if name in arrays else "none"
                 raise DataError(f"a table of texts needs an array {name!r} of {np.dtype(dtype)}, got {got}")
-        table = cls(arrays["offsets"], arrays["data"], arrays["slots"])
-        if not len(table.offsets) or len(table.slots) != _places(len(table)):
+        table = cls(*(arrays[name] for name in ARRAYS))
+        if not len(table.offsets) or len(table.slots) != _places(len(table)) or len(table.seeds) != 2:
             raise DataError(
                 f"{len(table.offsets):,} offsets and {len(table.slots):,} slots are no table of texts; build it again"
             )
@@ -97,7 +106,7 @@ class StringTable:
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """The arrays that the table is made of, by name."""
-        return {"offsets": self.offsets, "data": self.data, "slots": self.slots}
+        return {name: getattr(self, name) for name in ARRAYS}
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -109,7 +118,7 @@ class StringTable:
 
     @property
     def size_bytes(self) -> int:
-        return self.offsets.nbytes + self.data.nbytes + self.slots.nbytes
+        return sum(array.nbytes for array in self.arrays().values())
 
     def find(self, text: str) -> int:
         """The number of a text, or -1. Cost: about 1 µs."""
@@ -117,14 +126,14 @@ class StringTable:
             raw = text.encode()
         except UnicodeEncodeError:  # half of a surrogate pair: no text has it
             return -1
-        return int(_find(raw, self.offsets, self.data, self.slots))
+        return int(_find(raw, self.seeds, self.offsets, self.data, self.slots))
 
     def find_many(self, texts: pa.Array | pa.ChunkedArray) -> IntArray:
         """The number of each text, int64; -1 for one that is absent or null."""
         column = _column(texts)
         data, bounds = text_bytes(column)
         numbers = np.empty(len(column), dtype=np.int64)
-        _find_many(data, bounds, self.offsets, self.data, self.slots, numbers)
+        _find_many(data, bounds, self.seeds, self.offsets, self.data, self.slots, numbers)
         if column.null_count:
             numbers[column.is_null().to_numpy(zero_copy_only=False)] = -1
         return numbers
@@ -136,7 +145,7 @@ class StringTable:
         raws = [text.encode("utf-8", "surrogatepass") for text in texts]  # half of a pair: no text has it
         numbers = np.empty(len(raws), dtype=np.int64)
         bounds = np.array([0, *accumulate(map(len, raws))], dtype=np.int64)
-        _find_few(b"".join(raws), bounds, self.offsets, self.data, self.slots, numbers)
+        _find_few(b"".join(raws), bounds, self.seeds, self.offsets, self.data, self.slots, numbers)
         found: list[int] = numbers.tolist()
         return found
 
@@ -156,6 +165,12 @@ def some_texts(offsets: IntArray, data: memoryview, numbers: npt.NDArray[np.inte
     _bounds(offsets, numbers, bounds)
     begins, ends = bounds.tolist()
     return [str(data[begin:end], "utf-8") for begin, end in zip(begins, ends, strict=True)]
+
+
+def _seeds(offsets: IntArray, data: ByteArray) -> npt.NDArray[np.uint64]:
+    found = blake2b(data.data, digest_size=16)
+    found.update(offsets.data)
+    return np.frombuffer(found.digest(), dtype=np.uint64)
 
 
 def _places(texts: int) -> int:
@@ -204,12 +219,13 @@ def is_text(raw, start, end, offsets, data, number):
 
 
 @numba.njit(cache=True, nogil=True)
-def _fill(offsets, data, slots, hashes):
+def _fill(offsets, data, seeds, slots, hashes):
     """File all texts in free slots, a later one in the place of its equal; ``hashes`` uint64[texts] is scratch."""
     mask = np.uint64(len(slots) - 1)
     for number in range(len(hashes)):
-        value = hashes[number] = fnv1a(data, offsets[number], offsets[number + 1])
-        slot = (value ^ (value >> np.uint64(32))) & mask
+        value = seeded_hash(data, offsets[number], offsets[number + 1], seeds[0], seeds[1])
+        hashes[number] = value
+        slot = value & mask
         while slots[slot] != FREE:
             other = slots[slot]
             if hashes[other] == value and is_text(data, offsets[number], offsets[number + 1], offsets, data, other):
@@ -219,31 +235,30 @@ def _fill(offsets, data, slots, hashes):
 
 
 @numba.njit(cache=True, nogil=True)
-def _look_up(raw, start, end, offsets, data, slots):
+def _look_up(raw, start, end, seeds, offsets, data, slots):
     """The number of the text in the bytes start … end of ``raw``, or -1."""
     mask = np.uint64(len(slots) - 1)
-    value = fnv1a(raw, start, end)
-    slot = (value ^ (value >> np.uint64(32))) & mask
+    slot = seeded_hash(raw, start, end, seeds[0], seeds[1]) & mask
     while slots[slot] != FREE and not is_text(raw, start, end, offsets, data, slots[slot]):
         slot = (slot + np.uint64(1)) & mask
     return slots[slot]
 
 
 @numba.njit(cache=True)  # a microsecond: not worth letting other threads in
-def _find(raw, offsets, data, slots):
+def _find(raw, seeds, offsets, data, slots):
     """The same for all of ``raw``, here Python's bytes: numba takes them faster than an array."""
-    return _look_up(raw, 0, len(raw), offsets, data, slots)
+    return _look_up(raw, 0, len(raw), seeds, offsets, data, slots)
 
 
 @numba.njit(cache=True, nogil=True)
-def _find_many(raw, bounds, offsets, data, slots, numbers):
+def _find_many(raw, bounds, seeds, offsets, data, slots, numbers):
     """Fill ``numbers`` int64[rows] with those of the texts raw[bounds[r] : bounds[r + 1]]."""
     for row in range(len(numbers)):
-        numbers[row] = _look_up(raw, bounds[row], bounds[row + 1], offsets, data, slots)
+        numbers[row] = _look_up(raw, bounds[row], bounds[row + 1], seeds, offsets, data, slots)
 
 
 @numba.njit(cache=True)
-def _find_few(raw, bounds, offsets, data, slots, numbers):
+def _find_few(raw, bounds, seeds, offsets, data, slots, numbers):
     """The same where ``raw`` is Python's bytes, and other threads wait."""
     for row in range(len(numbers)):
-        numbers[row] = _look_up(raw, bounds[row], bounds[row + 1], offsets, data, slots)
+        numbers[row] = _look_up(raw, bounds[row], bounds[row + 1], seeds, offsets, data, slots)

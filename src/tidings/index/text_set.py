@@ -1,5 +1,8 @@
 """Which of these texts came before? A set that grows by whole columns, in flat arrays.
 
+Texts are ids of posts, which anybody may choose; ``seeds`` uint64[2] are random, so nobody can choose ids that meet in
+the same slots.
+
 Symbols of the kernels: text i is the UTF-8 bytes ``data[offsets[i] : offsets[i + 1]]`` and has ``hashes[i]``. ``slots``
 int32 is a hash table with open addressing: a power of two of places, at most two thirds of them taken, each the number
 of a text, or -1.
@@ -13,6 +16,8 @@ of a text, or -1.
 
 from __future__ import annotations
 
+import os
+
 import numba
 import numpy as np
 import numpy.typing as npt
@@ -20,12 +25,11 @@ import pyarrow as pa
 
 from tidings.index.strings import FREE, ByteArray, is_text, text_bytes
 from tidings.terms.growing import Growing, read_only
-from tidings.terms.kernels import eight_bytes, few_bytes
+from tidings.terms.kernels import seeded_hash
 from tidings.terms.vocabulary import IntArray
 
 _FIRST_PLACES = 1 << 14
 _AT_A_TIME = 64
-_MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 class TextSet:
@@ -39,6 +43,7 @@ class TextSet:
     def __init__(self) -> None:
         self._offsets, self._data, self._hashes = Growing(np.int64), Growing(np.uint8), Growing(np.uint64)
         self._offsets.append(0)
+        self._seeds: npt.NDArray[np.uint64] = np.frombuffer(os.urandom(16), dtype=np.uint64)
         self._slots = np.full(_FIRST_PLACES, FREE, dtype=np.int32)
 
     def __len__(self) -> int:
@@ -56,14 +61,14 @@ class TextSet:
             self._slots = np.full(1 << (3 * len(self)).bit_length(), FREE, dtype=np.int32)
             _refill(first, self._offsets.view, self._data.view, self._hashes.array, self._slots)
         met = np.zeros(len(texts), dtype=np.bool_)
-        _file(first, self._offsets.view, self._data.view, self._hashes.array, self._slots, met)
+        _file(first, self._seeds, self._offsets.view, self._data.view, self._hashes.array, self._slots, met)
         return met
 
     def has(self, texts: pa.StringArray | pa.LargeStringArray) -> npt.NDArray[np.bool_]:
         """Says of each text of a column without nulls whether it is there."""
         data, bounds = _bytes(texts)
         met = np.zeros(len(texts), dtype=np.bool_)
-        _find(data, bounds, self._offsets.view, self._data.view, self._hashes.array, self._slots, met)
+        _find(data, bounds, self._seeds, self._offsets.view, self._data.view, self._hashes.array, self._slots, met)
         return met
 
 
@@ -71,19 +76,6 @@ def _bytes(texts: pa.StringArray | pa.LargeStringArray) -> tuple[ByteArray, IntA
     """As the kernels are compiled for."""
     data, bounds = text_bytes(texts)
     return read_only(data), read_only(bounds.astype(np.int64))
-
-
-@numba.njit(cache=True, nogil=True)
-def _hash(data, begin, end):
-    """A number that depends on all bytes and their order."""
-    value = np.uint64(end - begin)
-    for i in range(begin, end - 8, 8):
-        value = (value ^ eight_bytes(data, i)) * _MIX
-        value ^= value >> np.uint64(29)
-    rest = eight_bytes(data, end - 8) if end - begin >= 8 else few_bytes(data, begin, end)
-    value = (value ^ rest) * _MIX
-    value = (value ^ value >> np.uint64(32)) * _MIX  # or the last bytes would hardly reach the lowest bits
-    return value ^ value >> np.uint64(32)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -100,7 +92,7 @@ def _slot(raw, begin, end, value, offsets, data, hashes, slots):
 
 
 @numba.njit(cache=True, nogil=True)
-def _file(first, offsets, data, hashes, slots, met):
+def _file(first, seeds, offsets, data, hashes, slots, met):
     """File the texts from ``first`` on that are not there yet; fills ``met`` bool[texts from first on].
 
     Some texts at a time: the slots of all of them are read before the first is filed, and so on their way at once.
@@ -111,7 +103,8 @@ def _file(first, offsets, data, hashes, slots, met):
     for start in range(0, len(met), _AT_A_TIME):
         stop = min(len(met), start + _AT_A_TIME)
         for k in range(start, stop):
-            value = hashes[first + k] = _hash(data, offsets[first + k], offsets[first + k + 1])
+            begin, end = offsets[first + k], offsets[first + k + 1]
+            value = hashes[first + k] = seeded_hash(data, begin, end, seeds[0], seeds[1])
             read += slots[value & mask]
         for k in range(start, stop):
             slot = hashes[first + k] & mask
@@ -134,9 +127,10 @@ def _refill(count, offsets, data, hashes, slots):
 
 
 @numba.njit(cache=True, nogil=True)
-def _find(raw, bounds, offsets, data, hashes, slots, met):
+def _find(raw, bounds, seeds, offsets, data, hashes, slots, met):
     """Whether the texts raw[bounds[r] : bounds[r + 1]] are there: fills ``met`` bool[rows]."""
     for row in range(len(met)):
         begin, end = bounds[row], bounds[row + 1]
-        slot = _slot(raw, begin, end, _hash(raw, begin, end), offsets, data, hashes, slots)
+        value = seeded_hash(raw, begin, end, seeds[0], seeds[1])
+        slot = _slot(raw, begin, end, value, offsets, data, hashes, slots)
         met[row] = slots[slot] != FREE

@@ -5,9 +5,7 @@
 
 from __future__ import annotations
 
-import itertools
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, deque
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -103,17 +101,16 @@ def _has_sequence(sequence: Sequence, tokens: tuple[Token, ...]) -> bool:
         starts = [token.position for token in tokens if token.word == sequence.words[0]]
         pairs = tuple(zip(sequence.words, sequence.offsets, strict=True))
         return any(all((word, start + offset) in at for word, offset in pairs) for start in starts)
-    needed = Counter(sequence.words)
-    places = [token for token in tokens if token.word in needed]
-    return any(needed <= Counter(_within(places, start, sequence.window)) for start in range(len(places)))
-
-
-def _within(places: list[Token], start: int, window: int) -> Iterator[str | None]:
-    """The words from ``places[start]`` on that stand at most ``window`` behind it."""
-    last = places[start].position + window
-    return (
-        token.word for token in itertools.takewhile(lambda t: t.position <= last, places[start : start + window + 1])
-    )
+    lacking: Counter[str | None] = Counter(sequence.words)
+    inside: deque[Token] = deque()
+    for token in (token for token in tokens if token.word in lacking):
+        inside.append(token)
+        lacking[token.word] -= 1
+        while token.position - inside[0].position > sequence.window:
+            lacking[inside.popleft().word] += 1
+        if all(count <= 0 for count in lacking.values()):
+            return True
+    return False
 
 
 def _value_holds(atom: Equals | StartsWith | EndsWith | Contains | Range | Present, value: Value) -> bool:

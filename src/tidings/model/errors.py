@@ -15,6 +15,19 @@ become :class:`tidings.model.Rejected` values.
 
 from __future__ import annotations
 
+MAX_QUOTED_CHARS = 200
+
+
+def quoted(value: object) -> str:
+    """``repr``, but not longer than a message may be: whoever writes a post may choose the value.
+
+    >>> quoted("fire"), quoted("x" * 1_000_000)[-22:]
+    ("'fire'", "xxx'… (1,000,000 long)")
+    """
+    if isinstance(value, str) and len(value) > MAX_QUOTED_CHARS:
+        return f"{value[:MAX_QUOTED_CHARS]!r}… ({len(value):,} long)"
+    return repr(value)
+
 
 class TidingsError(Exception):
     """The root: ``except TidingsError`` catches everything tidings raises on purpose."""

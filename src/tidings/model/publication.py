@@ -8,10 +8,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
 
-from tidings.model.errors import PublicationError
+from tidings.model.errors import PublicationError, quoted
 from tidings.model.values import Held, Value, half_pair, utc
 
 MAX_TEXT_CHARS = 1_000_000
+"""Of the text, and of each attribute."""
+
+MAX_TOPICS, MAX_TOPIC_STEPS, MAX_ATTRIBUTES = 1_000, 100, 10_000
+"""Far more than anybody asks about; each of them costs time and memory."""
+
 MAX_VALUES = 10_000
 """So many values may one attribute have."""
 
@@ -67,6 +72,8 @@ class Publication:
         given = self.attributes
         if any(isinstance(value, _NESTED) for value in given.values()):
             given = self._taken_apart()
+        if len(given) > MAX_ATTRIBUTES:
+            raise self._error(f"it has {len(given):,} attributes; at most {MAX_ATTRIBUTES:,} are taken")
         kept = {name: self._checked(name, value) for name, value in given.items() if value is not None}
         object.__setattr__(self, "attributes", MappingProxyType(kept))
 
@@ -130,16 +137,22 @@ class Publication:
             raise self._error(f"its {name} is a {type(degrees).__name__}, not a number of degrees")
         limit = 90 if name == "lat" else 180
         if not -limit <= degrees <= limit:
-            raise self._error(f"its {name} is between -{limit} and {limit} degrees, got {degrees:g}")
+            got = f"{degrees:g}" if abs(degrees) <= MAX_NUMBER else "far more"
+            raise self._error(f"its {name} is between -{limit} and {limit} degrees, got {got}")
         return float(degrees)
 
     def _checked_topics(self) -> tuple[str, ...]:
         if isinstance(self.topics, str):
-            raise self._error(f"its topics are a tuple of paths, got the text {self.topics!r}")
+            raise self._error(f"its topics are a tuple of paths, got the text {quoted(self.topics)}")
+        if len(self.topics) > MAX_TOPICS:
+            raise self._error(f"it has {len(self.topics):,} topics; at most {MAX_TOPICS:,} are taken")
         for topic in self.topics:
             self._check_text("topic", topic)
+            if topic.count("/") >= MAX_TOPIC_STEPS:
+                steps = topic.count("/") + 1
+                raise self._error(f"its topic has {steps:,} steps; at most {MAX_TOPIC_STEPS:,} are taken")
             if "\0" in topic or not all(topic.split("/")):
-                raise self._error(f"its topic {topic!r} is not a path of non-empty steps like sports/soccer")
+                raise self._error(f"its topic {quoted(topic)} is not a path of non-empty steps like sports/soccer")
         return tuple(self.topics)
 
     def _checked_instant(self, name: str, instant: object) -> datetime:
@@ -152,36 +165,49 @@ class Publication:
 
     def _check_name(self, name: object) -> None:
         if not isinstance(name, str) or name in FIELDS:
-            raise self._error(f"{name!r} cannot name an attribute: names are text, and {', '.join(FIELDS)} are fields")
+            raise self._error(
+                f"{quoted(name)} cannot name an attribute: names are text, and {', '.join(FIELDS)} are fields"
+            )
 
     def _checked(self, name: str, value: Held) -> Held:
         self._check_name(name)
         if isinstance(value, tuple):
             if len(value) > MAX_VALUES:
-                raise self._error(f"its {name!r} has {len(value):,} values; at most {MAX_VALUES:,} are taken")
+                raise self._error(f"its {quoted(name)} has {len(value):,} values; at most {MAX_VALUES:,} are taken")
             return tuple([self._checked_value(name, one) for one in value])
         return self._checked_value(name, value)
 
     def _checked_value(self, name: str, value: Value) -> Value:
         if isinstance(value, str):
             self._check_text(name, value)
+            if len(value) > MAX_TEXT_CHARS:
+                raise self._error(
+                    f"its {_named(name)} has {len(value):,} characters; at most {MAX_TEXT_CHARS:,} are taken"
+                )
             return value
         if isinstance(value, datetime):
             return self._checked_instant(name, value)
         if not isinstance(value, int | float):
             raise self._error(
-                f"its {name!r} is a {type(value).__name__}; text, numbers, truth values, instants, "
+                f"its {quoted(name)} is a {type(value).__name__}; text, numbers, truth values, instants, "
                 "and lists and objects of them are taken"
             )
         if not abs(value) <= MAX_NUMBER:  # so that NaN fails too
-            raise self._error(f"its attribute {name!r} is not a finite number of float64's range; leave it out instead")
+            raise self._error(
+                f"its attribute {quoted(name)} is not a finite number of float64's range; leave it out instead"
+            )
         return float(value) if isinstance(value, float) else value
 
     def _check_text(self, name: str, text: object) -> None:
         if not isinstance(text, str):
-            raise self._error(f"its {name} is a {type(text).__name__}, not text")
+            raise self._error(f"its {_named(name)} is a {type(text).__name__}, not text")
         if not text.isascii() and (at := half_pair(text)) is not None:
-            raise self._error(f"its {name} has half of a surrogate pair at character {at}")
+            raise self._error(f"its {_named(name)} has half of a surrogate pair at character {at}")
 
     def _error(self, problem: str) -> PublicationError:
-        return PublicationError(f"publication {self.id!r}: {problem}")
+        return PublicationError(f"publication {quoted(self.id)}: {problem}")
+
+
+def _named(name: str) -> str:
+    """A field by its name, an attribute, whose name anybody may have chosen, in quotes."""
+    return name if name in FIELDS else quoted(name)

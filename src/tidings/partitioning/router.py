@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from tidings.index.dictionary import Arrays, Dictionary
 from tidings.index.files import JSON, ArrayFile, named, open_verified, write_arrays
-from tidings.index.guard import MAX_WORDS
+from tidings.index.guard import MAX_READER_BYTES
 from tidings.index.reader import Reader
 from tidings.model import DataError
 from tidings.partitioning import kernels
@@ -113,7 +113,7 @@ class Router:
         return terms, found, keys
 
     def _read(self, table: pa.Table) -> TermSets:
-        if self._reader.remembered > MAX_WORDS:
+        if self._reader.size_bytes > MAX_READER_BYTES:
             self._reader = Reader(self._terms, self.analyser)
         return self._reader.terms(table, *place_columns(table))
 

@@ -8,12 +8,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidings.model import Rejected
-from tidings.model.publication import FIELDS, MAX_TEXT_CHARS, MAX_VALUES
+from tidings.model.publication import FIELDS, MAX_ATTRIBUTES, MAX_TEXT_CHARS, MAX_TOPIC_STEPS, MAX_VALUES
 from tidings.tables.canonical import INSTANT, canonical, is_text
 from tidings.tables.nesting import elements, several
 from tidings.tables.rows import publications
 
 _BAD_TOPIC = r"(^|/)(/|$)|\x00"
+_MOST_COLUMNS = MAX_ATTRIBUTES + len(FIELDS)
 
 
 def rejected_rows(table: pa.Table) -> dict[int, Rejected]:
@@ -47,6 +48,8 @@ def _doubtful(table: pa.Table) -> npt.NDArray[np.bool_]:
     """Rows of a canonical table that may be no publication: all that are not, and perhaps others."""
     doubt = np.zeros(table.num_rows, dtype=np.bool_)
     if "id" not in table.column_names or ("lat" in table.column_names) != ("lon" in table.column_names):
+        return ~doubt
+    if table.num_columns > _MOST_COLUMNS:
         return ~doubt
     for name in table.column_names:
         doubt |= _doubtful_column(name, table[name])
@@ -88,11 +91,10 @@ def _doubtful_text(name: str, column: pa.ChunkedArray) -> npt.NDArray[np.bool_]:
         return _flags(pc.is_valid(column))
     if name == "id":
         return _flags(pc.is_null(column)) | _flags(pc.equal(column, ""))
-    if name == "text":
-        return _flags(pc.greater(pc.binary_length(column), MAX_TEXT_CHARS))
     if name == "topic":
-        return _flags(pc.match_substring_regex(column, _BAD_TOPIC))
-    return np.zeros(len(column), dtype=np.bool_)
+        too_deep = pc.greater_equal(pc.count_substring(column, "/"), MAX_TOPIC_STEPS)
+        return _flags(pc.match_substring_regex(column, _BAD_TOPIC)) | _flags(too_deep)
+    return _flags(pc.greater(pc.binary_length(column), MAX_TEXT_CHARS))
 
 
 def _flags(column: pa.ChunkedArray, of_null: bool = False) -> npt.NDArray[np.bool_]:

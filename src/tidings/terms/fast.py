@@ -7,18 +7,22 @@ speed (``tidings bench analysis``).
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from tidings.model import DataError
 from tidings.terms import kernels
-from tidings.terms.analyser import Analyser
+from tidings.terms.analyser import Analyser, folded
 from tidings.terms.cutting.kernels import cut
 from tidings.terms.growing import Growing, read_only
 from tidings.terms.vocabulary import IdArray, IntArray, TermSets, Vocabulary
 
 MAX_CHUNKS = 4_000_000
+_MAX_ARENA_BYTES = 1 << 27
+_AT_A_TIME = 1 << 14
 _BLOCK_BYTES = 1 << 18
 """How much text passes all loops before more is read: its chunks stay in the processor's cache."""
 
@@ -37,21 +41,61 @@ class ChunkTable:
         self.count = 0
         self.slots = np.zeros((places, 3), dtype=np.uint64)
         self._arena = Growing(np.uint8)
-        self._arena.append(0)  # place 0 is that of no chunk
+        self._arena.extend(np.frombuffer(os.urandom(kernels.SEED_BYTES), dtype=np.uint8))
 
     @property
     def arena(self) -> ByteArray:
         return self._arena.array
 
-    def put(self, raw: bytes, meaning: int) -> None:
-        """Add a chunk that is not there yet."""
-        if 3 * self.count >= 2 * len(self.slots) - 2:
-            old, self.slots = self.slots, np.zeros((2 * len(self.slots), 3), dtype=np.uint64)
-            kernels.refill(self.slots, old)
-        kernels.put(raw, len(self._arena), meaning, self.slots)
-        if len(raw) > kernels.SHORT_BYTES:
-            self._arena.extend(np.frombuffer(raw, dtype=np.uint8))
-        self.count += 1
+    @property
+    def size_bytes(self) -> int:
+        return self.slots.nbytes + self.arena.nbytes
+
+    def reserve(self, data: ByteArray | bytes, edges: IntArray) -> ByteArray:
+        """Make room for those of some chunks that are not there yet; these, each once, with a line feed behind each.
+
+        Their meanings have to follow: :meth:`put`.
+        """
+        lines = np.empty(int((edges[:, 1] - edges[:, 0]).sum()) + len(edges), dtype=np.uint8)
+        length = 0
+        for start in range(0, len(edges), _AT_A_TIME):  # or repeated chunks would make the table too large
+            some = edges[start : start + _AT_A_TIME]
+            self._make_room(len(some), int((some[:, 1] - some[:, 0]).sum()))
+            found = kernels.reserve(data, some, self.slots, self.arena, len(self._arena), lines[length:])
+            self.count += found[0]
+            length += found[1]
+            self._arena.count = found[2]
+        return lines[:length]
+
+    def put(self, lines: ByteArray, meanings: IdArray) -> None:
+        """What chunks mean that have been reserved."""
+        kernels.put(lines, meanings, self.slots, self.arena)
+
+    def _make_room(self, chunks: int, size_bytes: int) -> None:
+        most = 3 * (self.count + chunks) // 2 + 1
+        if most > len(self.slots):
+            old, self.slots = self.slots, np.zeros((1 << most.bit_length(), 3), dtype=np.uint64)
+            kernels.refill(self.slots, old, self.arena)
+        self._arena.room(len(self._arena) + size_bytes)
+
+
+class Folding:
+    """Folds chunks, and remembers the last ones for another analyser that reads the same text."""
+
+    def __init__(self) -> None:
+        self._lately: dict[bytes, list[str]] = {}
+        self._size_bytes = 0
+
+    def of(self, lines: bytes) -> list[str]:
+        """The forms of each chunk of ``lines``, with spaces between them; between two chunks is a line feed."""
+        found = self._lately.get(lines)
+        if found is None:
+            found = folded(lines.decode("utf-8", "replace").split("\n"))
+            self._size_bytes += len(lines)
+            if self._size_bytes > _BLOCK_BYTES:
+                self._lately, self._size_bytes = {}, len(lines)
+            self._lately[lines] = found
+        return found
 
 
 class FastAnalyser:
@@ -74,11 +118,13 @@ class FastAnalyser:
         *,
         grow: bool = True,
         max_chunks: int = MAX_CHUNKS,
+        folding: Folding | None = None,
     ) -> None:
         self.analyser = analyser or Analyser()
         self.vocabulary = Vocabulary() if vocabulary is None else vocabulary
         self._grow = grow
         self._max_chunks = max_chunks
+        self._folding = folding or Folding()
         self._make_room(512)
         self._stamps: IntArray = np.zeros(0, dtype=np.int64)
         self._mark = 0
@@ -101,12 +147,13 @@ class FastAnalyser:
         """
         self._keep_small()
         data = text.encode()
+        if len(data) >= _BLOCK_BYTES:
+            return self.analyse(pa.array([text], pa.large_string())).ids
         if len(data) >= len(self._ids):
             self._make_room(len(data))
         found, unknown = self._words_of_one(data)
         if unknown:  # it is read again when they are known
-            for raw in {data[begin:end]: None for begin, end in self._edges[:unknown].tolist()}:
-                self._learn(raw)
+            self._learn(data, self._edges[:unknown])
             found, _ = self._words_of_one(data)
         return self._ids[:found] if found >= 0 else self.analyse(pa.array([text], pa.large_string())).ids
 
@@ -166,37 +213,58 @@ class FastAnalyser:
         unknown = np.empty(len(edges) + 1, dtype=np.int64)
         unknown = unknown[: kernels.look_up(data, edges, table.slots, table.arena, meanings, unknown)]
         if len(unknown):
-            raws = [data[begin:end].tobytes() for begin, end in edges[unknown].tolist()]
-            learned = {raw: self._learn(raw) for raw in dict.fromkeys(raws)}
-            meanings[unknown] = [learned[raw] for raw in raws]
+            edges = edges[unknown]
+            self._learn(data, edges)
+            learned, none = np.empty(len(edges), dtype=np.int32), np.empty(len(edges) + 1, dtype=np.int64)
+            kernels.look_up(data, edges, table.slots, table.arena, learned, none)
+            meanings[unknown] = learned
         return meanings
 
-    def _learn(self, raw: bytes) -> int:
-        """Remember what a chunk means, by the exact analyser."""
-        tokens = self.analyser.chunk_tokens(raw.decode("utf-8", "replace"))
-        words = [self._word_id(word) for _, word in tokens]
-        if len(words) == 1:
-            meaning = words[0]
-        else:
-            meaning = -2 - len(self._groups)
-            self._groups.extend([len(words), *words])
-        self._table.put(raw, meaning)
-        return meaning
+    def _learn(self, data: ByteArray | bytes, edges: IntArray) -> None:
+        """Remember what these chunks mean, by the exact analyser."""
+        lines = self._table.reserve(data, edges)
+        try:
+            forms_of = self._folding.of(lines[:-1].tobytes())
+            forms = " ".join(forms_of).split()
+            ids = self._word_ids(self.analyser.words_of(forms))
+            meanings = ids if forms == forms_of else self._grouped(forms_of, forms, ids)
+            self._table.put(lines, np.array(meanings, dtype=np.int32))
+        except BaseException:
+            self._forget()  # or chunks would stay that mean nothing
+            raise
+        self.size_bytes = self._table.size_bytes + self._groups.array.nbytes + self.vocabulary.size_bytes
+
+    def _grouped(self, forms_of: list[str], forms: list[str], ids: list[int]) -> list[int]:
+        """What chunks mean that have these forms, by the ids of the words of all forms."""
+        known = dict(zip(forms, ids, strict=True))
+        first, groups = len(self._groups), list[int]()
+        meanings = []
+        for own in forms_of:
+            meaning = known.get(own)
+            if meaning is None:
+                meaning = -2 - first - len(groups)
+                words = [known[form] for form in own.split()]
+                groups += [len(words), *words]
+            meanings.append(meaning)
+        self._groups.extend(groups)
+        return meanings
 
     def _keep_small(self) -> None:
         """Forget all chunks if they are too many, or if what they leave out as unknown may be known by now."""
-        if self._table.count > self._max_chunks or (not self._grow and len(self.vocabulary) != self._known_words):
+        too_many = self._table.count > self._max_chunks or len(self._table.arena) > _MAX_ARENA_BYTES
+        if too_many or (not self._grow and len(self.vocabulary) != self._known_words):
             self._forget()
 
     def _forget(self) -> None:
         self._table = ChunkTable()
         self._groups = Growing(np.int32)
+        self.size_bytes = self.vocabulary.size_bytes
+        """About so much memory is taken by what it remembers."""
         self._known_words = len(self.vocabulary)
 
-    def _word_id(self, word: str | None) -> int:
-        if word is None:
-            return -1
-        return self.vocabulary.add(word) if self._grow else self.vocabulary.find(word)
+    def _word_ids(self, words: list[str | None]) -> list[int]:
+        """-1 for a stop word, and for a word that is not to be known."""
+        return self.vocabulary.add_all(words) if self._grow else self.vocabulary.find_all(words)
 
 
 def _column(texts: pa.Array | pa.ChunkedArray) -> tuple[ByteArray, IntArray]:

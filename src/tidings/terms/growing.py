@@ -61,9 +61,13 @@ class Growing:
 
     def reach(self, count: int) -> None:
         """Let there be that many elements at least: new ones are filled with the filler."""
+        self.room(count)
+        self.count = max(count, self.count)
+
+    def room(self, count: int) -> None:
+        """Let there be room for that many elements: what is beyond the count is filled with the filler."""
         if count > len(self.array):
             room = max(count, 2 * len(self.array))
             longer = np.full((room, *self.array.shape[1:]), self._filler, dtype=self.array.dtype)
             longer[: len(self.array)] = self.array  # whoever knows that there is room may write beyond the count
             self.array, self.view = longer, read_only(longer)
-        self.count = max(count, self.count)

@@ -11,6 +11,9 @@ of it, so that to find it touches one line of the cache:
 - The third number: what the chunk means in the lower half, its length in the upper one. A chunk of one word means the
   id of the word, or -1 for a stop word; any other means -2 - p, and its ``groups[p]`` words follow in ``groups``.
 
+``arena`` begins with two random numbers, the seeds of the hash: nobody who writes posts can choose chunks that meet in
+the same slots.
+
 Cutting and looking up are separate loops on purpose: a look-up waits for memory, and only a loop without the
 unpredictable branches of cutting lets the processor wait for many at once.
 """
@@ -19,7 +22,7 @@ unpredictable branches of cutting lets the processor wait for many at once.
 # mypy: disallow_untyped_defs=False
 # mypy: disallow_untyped_calls=False
 # mypy: disallow_untyped_decorators=False
-# ruff: noqa: PLR0913, PLR0917  (kernels take arrays)
+# ruff: noqa: ARG001, PLR0913, PLR0917  (an intrinsic is told the types of its arguments; kernels take arrays)
 
 import numba
 import numpy as np
@@ -30,11 +33,11 @@ from numba.np.arrayobj import make_array
 
 from tidings.terms.cutting.kernels import cut
 
-_HASH_SEED = np.uint64(0xCBF29CE484222325)
-_HASH_PRIME = np.uint64(0x100000001B3)
-_MIX = np.uint64(0x9E3779B97F4A7C15)
-_MIX_MORE = np.uint64(0xD6E8FEB86659FD93)
+_FNV_START = np.uint64(0xCBF29CE484222325)
+_FNV_PRIME = np.uint64(0x100000001B3)
 _FREE, _BYTE, _LOW = np.uint64(0), np.uint64(0xFF), np.uint64(0xFFFFFFFF)
+_NEW_LINE = 10
+SEED_BYTES = 16
 SHORT_BYTES = 16
 _AT_A_TIME = 64
 _KEPT = np.array([(1 << 8 * min(n, 8)) - 1 for n in range(SHORT_BYTES + 1)], dtype=np.uint64)
@@ -43,10 +46,10 @@ _KEPT = np.array([(1 << 8 * min(n, 8)) - 1 for n in range(SHORT_BYTES + 1)], dty
 
 @numba.njit(cache=True, nogil=True)
 def fnv1a(data, start, end):
-    """FNV-1a over the bytes."""
-    value = _HASH_SEED
+    """FNV-1a over the bytes: the same in every process, so for names, not for tables. See :func:`seeded_hash`."""
+    value = _FNV_START
     for i in range(start, end):
-        value = (value ^ np.uint64(data[i])) * _HASH_PRIME
+        value = (value ^ np.uint64(data[i])) * _FNV_PRIME
     return value
 
 
@@ -69,21 +72,36 @@ def few_bytes(data, i, end):
     return value
 
 
+@intrinsic
+def mixed(_, a, b):
+    """The upper half of the product of two uint64, and the lower one, combined by exclusive or.
+
+    With seeds in ``a`` and ``b`` this is the step of wyhash: who does not know them cannot make numbers that collide.
+    """
+
+    def generate(context, builder, signature, values):
+        long = ir.IntType(128)
+        product = builder.mul(*(builder.zext(value, long) for value in values))
+        upper = builder.trunc(builder.lshr(product, long(64)), values[0].type)
+        return builder.xor(upper, builder.trunc(product, values[0].type))
+
+    return types.uint64(types.uint64, types.uint64), generate
+
+
 @numba.njit(cache=True, nogil=True)
-def _hash(data, begin, end):
-    """The hash of a long chunk."""
-    value = np.uint64(end - begin)
-    for i in range(begin, end, 8):
-        value = (value ^ few_bytes(data, i, end)) * _MIX
-        value ^= value >> np.uint64(29)
-    return value
+def seeded_hash(data, begin, end, seed, other_seed):
+    """A number that depends on all bytes, their order, and two seeds (uint64)."""
+    value = seed ^ np.uint64(end - begin)
+    for i in range(begin, end - 7, 8):
+        value = mixed(value ^ eight_bytes(data, i), other_seed)
+    rest = few_bytes(data, end - (end - begin) % 8, end)
+    return mixed(value ^ rest, other_seed ^ seed)
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
-def _home(first, second, mask):
+def _home(first, second, seed, other_seed, mask):
     """The slot where a chunk of this key is looked for first; of a long one, ``first`` is 0 here."""
-    value = (first ^ second * _MIX) * _MIX_MORE
-    return (value ^ value >> np.uint64(32)) * _MIX >> np.uint64(20) & mask
+    return mixed(first ^ seed, second ^ other_seed) & mask
 
 
 @numba.njit(cache=True, nogil=True)
@@ -97,17 +115,18 @@ def _is_there(data, begin, end, arena, at):
 
 @numba.njit(cache=True, nogil=True)
 def _long_slot(data, begin, end, slots, arena):
-    """The slot of a long chunk, or a free one."""
-    value = _hash(data, begin, end)
+    """The slot of a long chunk, or a free one, and its hash."""
+    seed, other_seed = eight_bytes(arena, 0), eight_bytes(arena, 8)
+    value = seeded_hash(data, begin, end, seed, other_seed)
     mask = np.uint64(len(slots) - 1)
-    slot = _home(_FREE, value, mask)
+    slot = _home(_FREE, value, seed, other_seed, mask)
     while slots[slot, 0] != _FREE:
         if slots[slot, 0] & _BYTE == 0 and slots[slot, 1] == value:
             at, length = np.int64(slots[slot, 0] >> np.uint64(8)), np.int64(slots[slot, 2] >> np.uint64(32))
             if length == end - begin and _is_there(data, begin, end, arena, at):
                 break
         slot = (slot + np.uint64(1)) & mask
-    return slot
+    return slot, value
 
 
 @intrinsic
@@ -134,6 +153,7 @@ def look_up(data, edges, slots, arena, meanings, unknown):
     need is written out: to call a function with an array counts a reference, which takes longer than to find a chunk.
     """
     mask = np.uint64(len(slots) - 1)
+    seed, other_seed = eight_bytes(arena, 0), eight_bytes(arena, 8)
     keys = np.empty((_AT_A_TIME, 3), dtype=np.uint64)
     found = 0
     for start in range(0, len(edges), _AT_A_TIME):
@@ -141,7 +161,7 @@ def look_up(data, edges, slots, arena, meanings, unknown):
         for k in range(start, stop):
             begin, end = edges[np.uint64(k), 0], edges[np.uint64(k), 1]
             if end - begin > SHORT_BYTES:
-                slot = _long_slot(data, begin, end, slots, arena)
+                slot, _ = _long_slot(data, begin, end, slots, arena)
                 first, second = slots[slot, 0], slots[slot, 1]
             else:
                 if begin + SHORT_BYTES <= len(data):
@@ -149,7 +169,7 @@ def look_up(data, edges, slots, arena, meanings, unknown):
                     second = eight_bytes(data, begin + 8) & _KEPT[np.uint64(max(end - begin, 8) - 8)]
                 else:
                     first, second = few_bytes(data, begin, end), few_bytes(data, begin + 8, end)
-                slot = _home(first, second, mask)
+                slot = _home(first, second, seed, other_seed, mask)
                 _fetch(slots, slot)
             own = np.uint64(k - start)
             keys[own, 0], keys[own, 1], keys[own, 2] = first, second, slot
@@ -165,33 +185,73 @@ def look_up(data, edges, slots, arena, meanings, unknown):
 
 
 @numba.njit(cache=True, nogil=True)
-def _free_slot(slots, first, second):
+def _short_slot(first, second, slots, arena):
+    """The slot of a chunk of up to 16 bytes, or a free one."""
     mask = np.uint64(len(slots) - 1)
-    slot = _home(first if first & _BYTE else _FREE, second, mask)
-    while slots[slot, 0] != _FREE:
+    slot = _home(first, second, eight_bytes(arena, 0), eight_bytes(arena, 8), mask)
+    while slots[slot, 0] != _FREE and (slots[slot, 0] != first or slots[slot, 1] != second):
         slot = (slot + np.uint64(1)) & mask
     return slot
 
 
-@numba.njit(cache=True)  # a microsecond: not worth letting other threads in
-def put(raw, place, meaning, slots):
-    """File a chunk, all of the bytes ``raw``, that is not there; if it is long, they are at ``place`` of the arena."""
-    if len(raw) > SHORT_BYTES:
-        first, second = np.uint64(place) << np.uint64(8), _hash(raw, 0, len(raw))
-    else:
-        first, second = few_bytes(raw, 0, len(raw)), few_bytes(raw, 8, len(raw))
-    slot = _free_slot(slots, first, second)
-    slots[slot, 0], slots[slot, 1] = first, second
-    slots[slot, 2] = np.uint64(len(raw)) << np.uint64(32) | np.uint64(meaning) & _LOW
+@numba.njit(cache=True)
+def reserve(data, edges, slots, arena, used, lines):
+    """Give slots to chunks that are not in the table, each once, and write them to ``lines`` uint8, a line feed behind
+    each. Returns how many they are, their bytes in ``lines``, and how many of the arena are used after ``used`` before;
+    there is room for all. What they mean is told by :func:`put`."""
+    added = out = 0
+    for k in range(len(edges)):
+        begin, end = edges[k, 0], edges[k, 1]
+        if end - begin > SHORT_BYTES:
+            slot, second = _long_slot(data, begin, end, slots, arena)
+            first = np.uint64(used) << np.uint64(8)
+        else:
+            first, second = few_bytes(data, begin, end), few_bytes(data, begin + 8, end)
+            slot = _short_slot(first, second, slots, arena)
+        if slots[slot, 0] == _FREE:
+            slots[slot, 0], slots[slot, 1] = first, second
+            slots[slot, 2] = np.uint64(end - begin) << np.uint64(32)
+            added += 1
+            for i in range(begin, end):
+                lines[out] = data[i]
+                out += 1
+            lines[out] = _NEW_LINE
+            out += 1
+            if end - begin > SHORT_BYTES:
+                for i in range(begin, end):
+                    arena[used] = data[i]
+                    used += 1
+    return added, out, used
+
+
+@numba.njit(cache=True)
+def put(lines, meanings, slots, arena):
+    """Let chunks that have slots, as :func:`reserve` writes them, mean ``meanings`` int32."""
+    begin = 0
+    for k in range(len(meanings)):
+        end = begin
+        while lines[end] != _NEW_LINE:
+            end += 1
+        if end - begin > SHORT_BYTES:
+            slot, _ = _long_slot(lines, begin, end, slots, arena)
+        else:
+            slot = _short_slot(few_bytes(lines, begin, end), few_bytes(lines, begin + 8, end), slots, arena)
+        slots[slot, 2] = slots[slot, 2] & ~_LOW | np.uint64(meanings[k]) & _LOW
+        begin = end + 1
 
 
 @numba.njit(cache=True, nogil=True)
-def refill(slots, old):
+def refill(slots, old, arena):
     """File what is in ``old`` in a larger table that is empty (all 0)."""
+    mask = np.uint64(len(slots) - 1)
+    seed, other_seed = eight_bytes(arena, 0), eight_bytes(arena, 8)
     for k in range(len(old)):
-        if old[k, 0] != _FREE:
-            slot = _free_slot(slots, old[k, 0], old[k, 1])
-            slots[slot, 0], slots[slot, 1], slots[slot, 2] = old[k, 0], old[k, 1], old[k, 2]
+        first, second = old[k, 0], old[k, 1]
+        if first != _FREE:
+            slot = _home(first if first & _BYTE else _FREE, second, seed, other_seed, mask)
+            while slots[slot, 0] != _FREE:
+                slot = (slot + np.uint64(1)) & mask
+            slots[slot, 0], slots[slot, 1], slots[slot, 2] = first, second, old[k, 2]
 
 
 @numba.njit(cache=True, nogil=True)

@@ -6,14 +6,19 @@ which term of a conjunction is the rarest, and so its best guard.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from sys import getsizeof
 
 import numpy as np
 import numpy.typing as npt
 
 IntArray = npt.NDArray[np.int64]
 IdArray = npt.NDArray[np.int32]
+
+_ENTRY_BYTES = 112
+"""What a term takes in a dict and a list, beside its text."""
 
 
 class Vocabulary:
@@ -25,6 +30,8 @@ class Vocabulary:
     """
 
     def __init__(self, terms: Iterable[str] = ()) -> None:
+        self.size_bytes = 0
+        """About so much memory it takes."""
         self._ids: dict[str, int] = {}
         self._terms: list[str] = []
         for term in terms:
@@ -32,14 +39,38 @@ class Vocabulary:
 
     def add(self, term: str) -> int:
         """The id of a term, which is given one if it has none."""
-        known = self._ids.setdefault(term, len(self._terms))
-        if known == len(self._terms):
-            self._terms.append(term)
-        return known
+        return self.add_all([term])[0]
 
     def find(self, term: str) -> int:
         """The id of a term, or -1."""
         return self._ids.get(term, -1)
+
+    def add_all(self, terms: Sequence[str | None]) -> list[int]:
+        """:meth:`add` of many; -1 for None."""
+        ids = self._ids
+        give = ids.setdefault
+        if None in terms:
+            found = [-1 if term is None else give(term, len(ids)) for term in terms]
+        else:
+            found = [give(term, len(ids)) for term in terms]  # type: ignore[arg-type]  # None is not among them
+        added = [*islice(reversed(ids), len(ids) - len(self._terms))][::-1]  # a dict ends with what was added last
+        self._terms += added
+        self.size_bytes += sum(map(getsizeof, added)) + _ENTRY_BYTES * len(added)
+        return found
+
+    def find_all(self, terms: Sequence[str | None]) -> list[int]:
+        """:meth:`find` of many; -1 for None."""
+        find = self._ids.get
+        return [find(term, -1) for term in terms]  # type: ignore[arg-type]  # None is none of the keys
+
+    def some(self, term_ids: Iterable[int]) -> list[str]:
+        """The terms of these ids."""
+        terms = self._terms
+        return [terms[term_id] for term_id in term_ids]
+
+    def since(self, term_id: int) -> list[str]:
+        """The terms from an id on."""
+        return self._terms[term_id:]
 
     def __getitem__(self, term_id: int) -> str:
         return self._terms[term_id]
