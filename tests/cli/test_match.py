@@ -1,9 +1,9 @@
 import csv
 import json
-from datetime import datetime
 import signal
 import subprocess
 import sys
+from datetime import datetime
 from pathlib import Path
 
 import pyarrow as pa

@@ -129,7 +129,7 @@ def test_a_follower_of_a_registry_that_only_grows_is_never_built_again(
             owner.subscribe("fire", id=f"s{number}")
             if number % 2:
                 other.unsubscribe(f"s{number}")
-            Registry(tmp_path).tidy(keep_hours=0)
+            Registry(tmp_path).tidy(grace_s=0)
             owner.refresh(), other.refresh()
             assert names(owner) == names(other)
     with opened(tmp_path) as engine:

@@ -8,6 +8,7 @@ import pytest
 
 from tidings.language import normal_form, parse
 from tidings.model import QueryError
+from tidings.terms import ENGLISH
 
 MISTAKES: dict[Literal["tidings", "padres"], tuple[tuple[str, str], ...]] = {
     "tidings": (
@@ -101,5 +102,5 @@ def test_each_mistake_is_told_so(syntax: Literal["tidings", "padres"], text: str
 )
 def test_only_who_asks_for_nothing_but_names_is_told_of_names(query: str, is_name: bool) -> None:
     with pytest.raises(QueryError) as told:
-        normal_form(parse(query))
+        normal_form(parse(query), ENGLISH)
     assert ("@names" in str(told.value)) == is_name

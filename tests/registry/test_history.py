@@ -34,7 +34,7 @@ def test_a_mark_stays_that_of_its_version_whatever_comes_later(registry: Registr
     receipts.append(registry.remove(["s3", "s4"]))
     marks = {receipt.version: receipt.mark for receipt in receipts}
     assert len(set(marks.values())) == 41
-    registry.tidy(keep_hours=0)
+    registry.tidy(grace_s=0)
     assert registry.version > 41
     assert all(registry.mark(version) == mark and registry.has(version, mark) for version, mark in marks.items())
     assert registry.mark(registry.version) == marks[41]  # tidying changes nothing
@@ -71,7 +71,7 @@ def test_a_registry_restored_to_before_it_was_tidied_and_written_to_has_no_mark_
     for name in "abc":
         registry.add(asked(name))
     shutil.copytree(registry.path, tmp_path / "backup")
-    registry.tidy(keep_hours=0)
+    registry.tidy(grace_s=0)
     version, mark = registry.version, registry.mark(registry.version)
     restored(registry, tmp_path / "backup")
     assert registry.mark(3) == mark and not registry.has(version, mark)

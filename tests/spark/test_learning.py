@@ -22,7 +22,7 @@ from tidings.spark.journal import Load, Pin, Report
 from tidings.spark.learner import Learner
 from tidings.spark.learning import FEWEST_POSTS, HELD_OUT, Learn, Teacher, _figures
 from tidings.spark.mappings import Figures
-from tidings.spark.releases import Plan, Release, Releases
+from tidings.spark.releases import Plan, Release, Releases, newest_release
 from tidings.spark.seen import Seen
 from tidings.terms import Analyser
 from tidings.workloads import Posts, tweet_based
@@ -220,7 +220,7 @@ def test_as_few_posts_as_need_be_are_learned_from(tmp_path: Path, registry: Regi
 def test_a_release_that_is_removed_while_it_is_read_is_looked_for_again(
     home: Home, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    found, tries = learning.newest_release, 0
+    found, tries = newest_release, 0
 
     def once_gone(folder: Path) -> object:
         nonlocal tries

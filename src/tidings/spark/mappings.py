@@ -104,14 +104,14 @@ class Mappings:
     def tried(self) -> datetime | None:
         """When a rule has last learned one, whether it was put here or was no better; None if that is not known."""
         try:
-            return datetime.fromisoformat(json.loads((self.path / _TRIED).read_text())["at"])
+            return datetime.fromisoformat(read_page(self.path / _TRIED)["at"])
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
     def note_try(self, at: str) -> None:
         """Remember when a rule has learned one."""
         self.path.mkdir(parents=True, exist_ok=True)
-        replace_json(self.path / _TRIED, {"at": at})
+        replace_json(self.path / _TRIED, checked({"at": at}))
 
     def put(self, mapping: LearnedMapping, page: Page) -> Page:
         """Let pipelines switch to a mapping at their next batch; its page, with the number it got."""
