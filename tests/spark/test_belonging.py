@@ -30,7 +30,7 @@ from tidings.spark.journal import Journal, Pin
 from tidings.spark.matching import match
 from tidings.spark.pipeline import Pipeline
 from tidings.spark.releases import Plan
-from tidings.spark.sinks import Batch, FileSink, MemorySink, ParquetSink, Sink, check_target
+from tidings.spark.sinks import Batch, FileSink, MemorySink, ParquetSink, Sink, check_sink
 from tidings.spark.sources import posts_from_files
 from tidings.spark.workers import MATCH
 
@@ -217,7 +217,7 @@ DELTAS: dict[str, Callable[[Path], object]] = {
 def test_a_delta_sink_refuses_what_is_no_table_of_matches(kind: str, tmp_path: Path) -> None:
     DELTAS[kind](tmp_path / "target")
     with pytest.raises(DataError, match=r"target' .*name a new or an empty"):
-        check_target(DeltaSink(tmp_path / "target"))
+        check_sink(DeltaSink(tmp_path / "target"))
 
 
 PARQUETS: dict[str, Callable[[Path], object]] = {
@@ -238,27 +238,27 @@ def batch_of(path: Path, table: pa.Table) -> None:
 def test_a_parquet_sink_refuses_what_are_no_matches(kind: str, tmp_path: Path) -> None:
     PARQUETS[kind](tmp_path / "target")
     with pytest.raises(DataError, match=r"target' .*name a new or an empty"):
-        check_target(ParquetSink(tmp_path / "target"))
+        check_sink(ParquetSink(tmp_path / "target"))
 
 
 @pytest.mark.parametrize("make", [ParquetSink, DeltaSink])
 def test_a_sink_takes_a_new_an_empty_and_its_own_target(make: Callable[[Path], Any], tmp_path: Path) -> None:
     sink: Sink = make(tmp_path / "target")
-    check_target(sink)
+    check_sink(sink)
     (tmp_path / "target").mkdir()
-    check_target(sink)
+    check_sink(sink)
     assert isinstance(sink, FileSink)
     for number in range(2):
         file = sink.aside(Batch("one", number)) / "a.parquet"
-        check_target(sink)  # what an attempt that died has left is no hindrance
+        check_sink(sink)  # what an attempt that died has left is no hindrance
         pq.write_table(OURS, file, store_schema=False)
         sink.take([file], Batch("one", number))
-        check_target(sink)
+        check_sink(sink)
 
 
 def test_a_delta_table_of_matches_in_another_order_is_taken(tmp_path: Path) -> None:
     write_deltalake(tmp_path / "target", OURS.select(list(reversed(MATCH.names))))
-    check_target(DeltaSink(tmp_path / "target"))
+    check_sink(DeltaSink(tmp_path / "target"))
 
 
 # ------------------------------------------------------------------------------------------------- with a session

@@ -25,8 +25,10 @@ from tidings.spark.columns import Columns
 from tidings.spark.delta import DeltaSink
 from tidings.spark.home import Home
 from tidings.spark.learning import Learn
+from tidings.spark.matching import match
 from tidings.spark.releases import Plan
 from tidings.spark.sinks import Batch, CallableSink, ParquetSink, Sink
+from tidings.spark.workers import MATCH
 
 NOW = datetime(2024, 5, 1, tzinfo=UTC)
 PLANS = [Plan("replicated"), Plan("partitioned", 3)]
@@ -289,3 +291,45 @@ def test_a_sink_that_is_deleted_gets_the_batches_from_then_on(kind: str, tmp_pat
     place.run(0)
     shutil.rmtree(tmp_path / "matches")
     assert place.run(1, OTHERS) == expected(place.registry, OTHERS)
+
+
+# ------------------------------------------------------------------------------------------------ match in a folder
+
+
+def matched(registry: Registry | Path, folder: Path, plan: Plan) -> Pairs:
+    frame: Any = Local.of(POSTS)
+    rows = match(frame, registry, layout=plan.layout, matchers=3, folder=folder).rows()
+    table = pa.Table.from_batches(rows, MATCH)
+    return sorted(zip(table["publication_id"].to_pylist(), table["subscription_id"].to_pylist(), strict=True))
+
+
+@by_layout
+def test_match_in_a_folder_finds_what_its_registry_has(plan: Plan, tmp_path: Path) -> None:
+    registry, other = made(tmp_path / "registry", "a", "bb"), made(tmp_path / "other", "ccc", "dddd")
+    folder = tmp_path / "folder"
+    for _ in range(2):
+        for each in (registry, other):
+            assert matched(each, folder, plan) == expected(each) == matched(Path(each.path), folder, plan)
+    shutil.copytree(registry.path, tmp_path / "backup")
+    made(tmp_path / "registry", "ghost")
+    assert matched(registry, folder, plan) == expected(registry)
+    replace_registry(tmp_path / "registry", tmp_path / "backup")
+    assert matched(registry, folder, plan) == expected(registry)
+    made(tmp_path / "registry", "new")
+    assert matched(registry, folder, plan) == expected(registry)
+    shutil.rmtree(tmp_path / "registry")
+    made(tmp_path / "registry", "x", "y", "zzzzz")
+    assert matched(registry, folder, plan) == expected(registry)
+
+
+@by_layout
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_match_in_a_folder_mends_what_is_damaged(plan: Plan, damage: str, tmp_path: Path) -> None:
+    registry, folder = made(tmp_path / "registry", "a", "bb"), tmp_path / "folder"
+    assert matched(registry, folder, plan) == expected(registry)
+    made(tmp_path / "registry", "ccc")
+    assert matched(registry, folder, plan) == expected(registry)
+    files = sorted(folder.glob("*.tidings"))
+    for file, other in zip(files[::2], files[1::2], strict=False):
+        DAMAGES[damage](file, other)
+    assert matched(registry, folder, plan) == expected(registry)

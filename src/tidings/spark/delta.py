@@ -22,7 +22,7 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction
 
 from tidings.model import DataError
-from tidings.spark.sinks import NEW_TARGET, Batch, check_columns, check_path
+from tidings.spark.sinks import NEW_PLACE, Batch, check_columns, check_path
 
 _ASIDE = re.compile(r".+-\d+-[0-9a-f]{32}")
 _UNKEPT = re.compile(r"delta\.(constraints\..*|columnMapping\.mode)")
@@ -50,21 +50,21 @@ class DeltaSink:
         except TableNotFoundError:
             names = sorted(entry.name for entry in path.iterdir()) if path.exists() else []
             if other := [name for name in names if not name.startswith(("_", ".")) and not _ASIDE.fullmatch(name)]:
-                raise DataError(f"{str(path)!r} is no Delta table and holds {other[0]!r}; {NEW_TARGET}") from None
+                raise DataError(f"{str(path)!r} is no Delta table and holds {other[0]!r}; {NEW_PLACE}") from None
             return
         except (DeltaError, OSError) as error:
             raise DataError(
-                f"the Delta table {str(path)!r} cannot be read: {_first_line(error)}; {NEW_TARGET}"
+                f"the Delta table {str(path)!r} cannot be read: {_first_line(error)}; {NEW_PLACE}"
             ) from None
         found, metadata = pa.schema(table.schema().to_arrow()), table.metadata()
         check_columns(path, found)
         if metadata.partition_columns:
             by = ", ".join(metadata.partition_columns)
-            raise DataError(f"the Delta table {str(path)!r} is partitioned by {by}, as matches are not; {NEW_TARGET}")
+            raise DataError(f"the Delta table {str(path)!r} is partitioned by {by}, as matches are not; {NEW_PLACE}")
         rules = [name for name in metadata.configuration if _UNKEPT.fullmatch(name)]
         rules += [f"{field.name} NOT NULL" for field in found if not field.nullable]
         if rules:
-            raise DataError(f"the Delta table {str(path)!r} has the rule {rules[0]}, not kept here; {NEW_TARGET}")
+            raise DataError(f"the Delta table {str(path)!r} has the rule {rules[0]}, not kept here; {NEW_PLACE}")
 
     def has(self, batch: Batch) -> bool:
         try:

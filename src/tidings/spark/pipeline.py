@@ -36,7 +36,7 @@ from tidings.spark.learning import Learn
 from tidings.spark.overload import Governor, Overload
 from tidings.spark.progress import Progress, ProgressListener
 from tidings.spark.releases import Plan
-from tidings.spark.sinks import CallableSink, Sink, check_path, check_target, spark_path
+from tidings.spark.sinks import CallableSink, Sink, check_path, check_sink, spark_path
 
 _FILES = "spark.sql.streaming.checkpointFileManagerClass"
 _BY_RENAME = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
@@ -113,7 +113,7 @@ class Pipeline:
             home = Home(path)
             name = claimed(home)
             handler = self._handler(home, name)
-            check_target(handler.sink)
+            check_sink(handler.sink)
             if overload is not None:
                 handler.governor = Governor(home, overload, every_s)
                 home.backlog.unlink(missing_ok=True)  # it is of another run

@@ -259,8 +259,9 @@ class Releases:
         if known is not None:
             _log.warning("the registry was restored from a backup, made anew or replaced; the index is compiled again")
             self._newest = None
-        newest, identity = registry.version, registry.id
-        for key in _listed(self.folder):
+        listed = _listed(self.folder)
+        newest, identity = (registry.version, registry.id) if listed else (-1, "")
+        for key in listed:
             page = self._page(key)
             if page is None or key.version > newest or page.mark.partition("/")[0] != identity:
                 _log.warning("%s is no release of this registry; it is removed", key.path(self.folder))
@@ -274,12 +275,8 @@ class Releases:
 
     def _is_of(self, registry: Registry, release: Release) -> bool:
         """Whether the registry has the history that a release was made of."""
-        known = self._earlier
-        if known is not None and (known.registry, known.version, known.mark) == (
-            registry,
-            release.version,
-            release.mark,
-        ):
+        known, made_of = self._earlier, (registry, release.version, release.mark)
+        if known is not None and (known.registry, known.version, known.mark) == made_of:
             return known.is_current()
         return registry.has(release.version, release.mark)
 

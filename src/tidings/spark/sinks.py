@@ -36,7 +36,7 @@ from tidings.spark.workers import MATCH
 KEY = ("publication_id", "subscription_id", "query_version")
 """What makes two matches the same one."""
 
-NEW_TARGET = "name a new or an empty folder for the matches"
+NEW_PLACE = "name a new or an empty folder for the matches"
 _INSTANT = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"  # Spark's own has milliseconds
 _ASIDE = "_aside"  # what begins with an underscore is seen by no reader of Parquet
 
@@ -84,16 +84,16 @@ Sink: TypeAlias = FileSink | RowSink
 
 
 @runtime_checkable
-class Target(Protocol):
+class Checking(Protocol):
     """What a sink has besides, if there is a place that may hold something else."""
 
     def check(self) -> None:
         """Refuse a place that matches cannot go to, before there are any."""
 
 
-def check_target(sink: Sink) -> None:
-    """Let a sink refuse its target, if it has one."""
-    if isinstance(sink, Target):
+def check_sink(sink: Sink) -> None:
+    """Let a sink refuse the place that it writes to, if it has one."""
+    if isinstance(sink, Checking):
         sink.check()
 
 
@@ -118,7 +118,7 @@ class ParquetSink:
         names = sorted(entry.name for entry in path.iterdir()) if path.exists() else []
         for name in names:
             if name == "_delta_log" or not name.startswith(("pipeline=", "_", ".")):
-                raise DataError(f"{str(path)!r} holds {name!r}, which is no batch of matches; {NEW_TARGET}")
+                raise DataError(f"{str(path)!r} holds {name!r}, which is no batch of matches; {NEW_PLACE}")
         file = next(path.glob("pipeline=*/batch=*/*.parquet"), None)
         if file is not None:
             check_columns(path, _schema(file))
@@ -247,7 +247,7 @@ def check_columns(path: Path, found: pa.Schema, expected: pa.Schema = MATCH) -> 
     has, wanted = ([f"{field.name} {field.type}" for field in schema] for schema in (found, expected))
     if sorted(has) != sorted(wanted):
         raise DataError(
-            f"{str(path)!r} has the columns {', '.join(has)}, and matches have {', '.join(wanted)}; {NEW_TARGET}"
+            f"{str(path)!r} has the columns {', '.join(has)}, and matches have {', '.join(wanted)}; {NEW_PLACE}"
         )
 
 
