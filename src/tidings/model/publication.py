@@ -57,9 +57,9 @@ class Publication:
             object.__setattr__(self, "ts", self._checked_instant("ts", self.ts))
         if self.topics != ():
             object.__setattr__(self, "topics", self._checked_topics())
-        if len(self.attributes) > MAX_ATTRIBUTES:
-            raise self._error(f"it has {len(self.attributes):,} attributes; at most {MAX_ATTRIBUTES:,} are taken")
         kept = {name: self._checked(name, value) for name, value in self.attributes.items() if value is not None}
+        if len(kept) > MAX_ATTRIBUTES:
+            raise self._error(f"it has {len(kept):,} attributes; at most {MAX_ATTRIBUTES:,} are taken")
         object.__setattr__(self, "attributes", MappingProxyType(kept))
 
     def __reduce__(self) -> tuple[type[Publication], tuple[object, ...]]:

@@ -8,12 +8,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidings.model import Rejected
-from tidings.model.publication import FIELDS, MAX_ATTRIBUTES, MAX_TEXT_CHARS, MAX_TOPIC_STEPS
+from tidings.model.publication import MAX_ATTRIBUTES, MAX_TEXT_CHARS, MAX_TOPIC_STEPS
 from tidings.tables.canonical import INSTANT, canonical, is_text
 from tidings.tables.rows import publications
 
 _BAD_TOPIC = r"(^|/)(/|$)|\x00"
-_MOST_COLUMNS = MAX_ATTRIBUTES + len(FIELDS)
 
 
 def rejected_rows(table: pa.Table) -> dict[int, Rejected]:
@@ -44,7 +43,7 @@ def _doubtful(table: pa.Table) -> npt.NDArray[np.bool_]:
     doubt = np.zeros(table.num_rows, dtype=np.bool_)
     if "id" not in table.column_names or ("lat" in table.column_names) != ("lon" in table.column_names):
         return ~doubt
-    if table.num_columns > _MOST_COLUMNS:
+    if table.num_columns > MAX_ATTRIBUTES:
         return ~doubt
     for name in table.column_names:
         doubt |= _doubtful_column(name, table[name])
