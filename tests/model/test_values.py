@@ -66,6 +66,11 @@ def test_what_only_looks_like_an_instant_is_text(text: str) -> None:
         ({"ts": 5}, "not a datetime"),
         ({"topics": ("a//b",)}, "non-empty steps"),
         ({"topics": ("a\0",)}, "non-empty steps"),
+        ({"topics": ("a/" * 100_000 + "b",)}, "100,001 steps; at most 100 are taken"),
+        ({"topics": ("a",) * 1_001}, "1,001 topics; at most 1,000 are taken"),
+        ({"attributes": {f"n{n}": n for n in range(10_001)}}, "10,001 attributes; at most 10,000 are taken"),
+        ({"attributes": {"note": "x" * 1_000_001}}, "'note' has 1,000,001 characters; at most 1,000,000"),
+        ({"lat": 10**400, "lon": 0}, "lat is between -90 and 90 degrees, got far more"),
         ({"attributes": {"price": float("nan")}}, "not a finite number"),
         ({"attributes": {"price": 10**400}}, "not a finite number"),
         ({"attributes": {"tags": ["a", b"b"]}}, "'tags' is a bytes; .*lists and objects"),
@@ -84,6 +89,18 @@ def test_what_only_looks_like_an_instant_is_text(text: str) -> None:
 def test_a_bad_publication_is_refused_with_the_reason(fields: dict[str, object], reason: str) -> None:
     with pytest.raises(PublicationError, match=reason):
         Publication(**{"id": "p1", **fields})  # type: ignore[arg-type]
+
+
+def test_what_is_quoted_in_a_message_is_short_and_printable() -> None:
+    hostile = "\x1b[2J" + "x" * 1_000_000
+    bad: list[dict[str, object]] = [
+        {"id": hostile, "lat": 5}, {"topics": (hostile + "//",)}, {"topics": hostile}, {"attributes": {hostile: []}},
+        {"attributes": {hostile: float("nan")}}, {"attributes": {hostile: "\ud800"}},
+    ]  # fmt: skip
+    for fields in bad:
+        with pytest.raises(PublicationError) as told:
+            Publication(**{"id": "p1", **fields})  # type: ignore[arg-type]
+        assert len(str(told.value)) < 600 and str(told.value).isprintable()
 
 
 def test_absent_values_and_instants_are_normalised() -> None:

@@ -12,7 +12,7 @@ import pytest
 from tidings.model import Publication, Rejected
 from tidings.tables import publications
 from tidings.tables.columns import ABSENT, column_keys, instant_key
-from tidings.tables.validity import rejected_rows
+from tidings.tables.validity import good_rows, rejected_rows
 
 MIDNIGHT = datetime(2020, 1, 2, tzinfo=UTC)
 
@@ -124,3 +124,20 @@ def test_rows_are_refused_alike_column_by_column_and_one_by_one(ts: pa.Array) ->
     table = pa.table({"id": ["p", "q"], "ts": ts, "day": day, "price": pa.array([Decimal("1.5"), None])})
     one_by_one = {at: row.reason for at, row in enumerate(publications(table)) if isinstance(row, Rejected)}
     assert {at: row.reason for at, row in rejected_rows(table).items()} == one_by_one != {}
+
+
+@pytest.mark.parametrize(
+    ("columns", "reason"),
+    [
+        ({"topic": ["a/" * 100 + "b"]}, "101 steps; at most 100"),
+        ({"topic": [["a"] * 1_001]}, "1,001 topics; at most 1,000"),
+        ({"note": ["x" * 1_000_001]}, "1,000,001 characters; at most 1,000,000"),
+        ({"text": ["x" * 1_000_001]}, "1,000,001 characters; at most 1,000,000"),
+        ({f"n{n}": [n] for n in range(10_001)}, "10,001 attributes; at most 10,000"),
+    ],
+)
+def test_a_row_over_a_limit_is_rejected_alike_by_row_and_by_column(columns: dict[str, object], reason: str) -> None:
+    assert reason in _reason(**columns)
+    table = pa.table({"id": ["p"], **columns})
+    assert reason in rejected_rows(table)[0].reason
+    assert good_rows(table)[0].num_rows == 0

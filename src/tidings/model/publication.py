@@ -72,9 +72,9 @@ class Publication:
         given = self.attributes
         if any(isinstance(value, _NESTED) for value in given.values()):
             given = self._taken_apart()
-        if len(given) > MAX_ATTRIBUTES:
-            raise self._error(f"it has {len(given):,} attributes; at most {MAX_ATTRIBUTES:,} are taken")
         kept = {name: self._checked(name, value) for name, value in given.items() if value is not None}
+        if len(kept) > MAX_ATTRIBUTES:
+            raise self._error(f"it has {len(kept):,} attributes; at most {MAX_ATTRIBUTES:,} are taken")
         object.__setattr__(self, "attributes", MappingProxyType(kept))
 
     def __reduce__(self) -> tuple[type[Publication], tuple[object, ...]]:

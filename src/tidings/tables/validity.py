@@ -14,7 +14,6 @@ from tidings.tables.nesting import elements, several
 from tidings.tables.rows import publications
 
 _BAD_TOPIC = r"(^|/)(/|$)|\x00"
-_MOST_COLUMNS = MAX_ATTRIBUTES + len(FIELDS)
 
 
 def rejected_rows(table: pa.Table) -> dict[int, Rejected]:
@@ -49,7 +48,7 @@ def _doubtful(table: pa.Table) -> npt.NDArray[np.bool_]:
     doubt = np.zeros(table.num_rows, dtype=np.bool_)
     if "id" not in table.column_names or ("lat" in table.column_names) != ("lon" in table.column_names):
         return ~doubt
-    if table.num_columns > _MOST_COLUMNS:
+    if table.num_columns > MAX_ATTRIBUTES:
         return ~doubt
     for name in table.column_names:
         doubt |= _doubtful_column(name, table[name])
