@@ -27,7 +27,7 @@ REFUSED = rows("## What is refused")
 
 
 def test_the_tables_are_found() -> None:
-    assert len(ASKED) > 25 and len(TRIPLES) == 3 and len(REFUSED) > 55
+    assert len(ASKED) > 25 and len(TRIPLES) == 4 and len(REFUSED) > 55
 
 
 @pytest.mark.parametrize("text", ASKED)

@@ -194,6 +194,15 @@ def test_of_two_commits_of_one_version_one_succeeds(tmp_path: Path) -> None:
     assert registry.version == newest_version(tmp_path / "log") == 1
 
 
+def test_a_commit_of_a_version_whose_page_is_deleted_fails(tmp_path: Path) -> None:
+    registry = Registry(tmp_path)
+    for number in range(3):
+        add(registry, f"s{number}")
+    registry.tidy(grace_s=0)
+    assert not (tmp_path / "log" / "_delta_log" / f"{1:020}.json").exists()
+    assert not commit(tmp_path / "log", 1, "WRITE", []) and registry.snapshot().num_rows == 3
+
+
 def test_a_hint_of_a_version_that_is_not_there_is_not_believed(tmp_path: Path) -> None:
     registry = Registry.create(tmp_path)
     add(registry, "a")

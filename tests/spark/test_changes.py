@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidings.model import DataError
-from tidings.registry import Receipt, Registry
+from tidings.registry import History, Receipt, Registry
 
 pytest.importorskip("pyspark")
 
 from pyspark.sql import DataFrame, SparkSession
 
-from tidings.spark.changes import ApplyChanges, steps
+from tidings.spark.changes import ApplyChanges, Page, steps
 
 SCHEMA = "op string, id string, query string, partition int, offset bigint"
 ROWS = st.lists(st.tuples(st.sampled_from(["add", "remove", "mend"]), st.sampled_from("abc"), st.sampled_from("xyz")))
@@ -44,6 +44,17 @@ def test_steps_leave_what_one_change_after_the_other_leaves(rows: list[tuple[str
     assert in_steps == one_by_one
     assert sum(step.rows.num_rows for step in found) == sum(op != "mend" for op, _, _ in rows)
     assert all(first.op != second.op for first, second in pairwise(found))
+
+
+def test_commits_that_the_registry_has_forgotten_are_told_of(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    registry = Registry(tmp_path / "registry", history=History(versions=1))
+    for query in ("fire", "smoke", "rain"):
+        registry.add(pa.table({"id": ["a"], "query": [query]}))
+    taking = ApplyChanges(registry, tmp_path / "state")
+    assert len(taking._made(Page(3, after=1))) == 2
+    registry.tidy()
+    assert len(taking._made(Page(3, after=1))) == 1
+    assert "has forgotten version 1" in caplog.text and "batch 3 that were made already may be made" in caplog.text
 
 
 @dataclass(frozen=True)

@@ -80,8 +80,13 @@ def noted(name: str, number: int) -> Action:
 
 
 def commit(table: Path, version: int, operation: str, actions: Iterable[Action]) -> bool:
-    """Put a version in place, as a whole; False, and nothing is changed, if somebody else has made it."""
+    """Put a version in place, as a whole; False, and nothing is changed, if somebody else has made it.
+
+    A page that was there and is deleted by now lies before the last checkpoint, so who slept that long is told as well.
+    """
     pages = table / PAGES
+    if _hinted(pages) >= version:
+        return False
     info: Action = {"commitInfo": {"timestamp": _now_ms(), "operation": operation, "engineInfo": "tidings"}}
     aside = pages / f"{_ASIDE}{uuid4()}.json.tmp"
     try:
