@@ -67,6 +67,23 @@ class TextSet:
         return met
 
 
+def surely_differ(texts: pa.ChunkedArray) -> bool:
+    """Whether all texts of a column without nulls are different, by their hashes; no may be wrong, yes never is.
+
+    Cost: some 25 ns for each, a fifth of what it takes to remember them.
+
+    >>> surely_differ(pa.chunked_array([["fire"], ["smoke"]])), surely_differ(pa.chunked_array([["fire"], ["fire"]]))
+    (True, False)
+    """
+    hashes = np.empty(len(texts), dtype=np.uint64)
+    first = 0
+    for chunk in texts.chunks:
+        _hash_all(*_bytes(chunk), hashes[first : first + len(chunk)])
+        first += len(chunk)
+    hashes.sort()
+    return not np.any(hashes[1:] == hashes[:-1])
+
+
 def _bytes(texts: pa.StringArray | pa.LargeStringArray) -> tuple[ByteArray, IntArray]:
     """As the kernels are compiled for."""
     data, bounds = text_bytes(texts)
@@ -84,6 +101,12 @@ def _hash(data, begin, end):
     value = (value ^ rest) * _MIX
     value = (value ^ value >> np.uint64(32)) * _MIX  # or the last bytes would hardly reach the lowest bits
     return value ^ value >> np.uint64(32)
+
+
+@numba.njit(cache=True, nogil=True)
+def _hash_all(data, offsets, hashes):
+    for k in range(len(hashes)):
+        hashes[k] = _hash(data, offsets[k], offsets[k + 1])
 
 
 @numba.njit(cache=True, nogil=True)
