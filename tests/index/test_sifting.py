@@ -8,10 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.index.strategies import tables
 from tidings.index import sifting
 from tidings.index.sifting import Sifter
+from tidings.index.text_set import surely_differ
 from tidings.tables.validity import good_rows
 
 
@@ -66,6 +68,13 @@ def test_an_id_is_known_again_in_later_batches(monkeypatch: pytest.MonkeyPatch) 
         good, bad = sifter.sift(pa.table({"id": names, "text": names}))
         assert [row.id for row in bad] == repeated
         assert good["id"].to_pylist() == [name for name in names if name not in repeated]
+
+
+@given(st.lists(st.sampled_from(["a", "b", "c", "long id 1", "long id 2"]), max_size=4), st.integers(0, 4))
+def test_one_table_alone_is_sifted_alike(names: list[str], cut: int) -> None:
+    table = pa.table({"id": pa.chunked_array([names[:cut], names[cut:]], pa.string())})
+    assert [row.reason for row in Sifter.of(table).sift(table)[1]] == [row.reason for row in Sifter().sift(table)[1]]
+    assert surely_differ(table["id"]) == (len(set(names)) == len(names))
 
 
 def test_what_was_rejected_is_counted_and_the_first_reasons_are_told() -> None:

@@ -315,7 +315,7 @@ class Engine:
             raise DataError(f"a table of publications has a column 'id', got {', '.join(table.column_names) or 'none'}")
         self._mend()
         self._warn_of(table.schema)
-        sifting = Sifter() if sifter is None else sifter
+        sifting = Sifter.of(table) if sifter is None else sifter
         found = self._index.match_checked(sifting.sifted(table, self._index.batch_rows))
         self._count(table.num_rows, found.num_rows)
         if sifter is None and sifting.rejected:

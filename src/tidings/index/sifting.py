@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidings.index.text_set import TextSet
+from tidings.index.text_set import TextSet, surely_differ
 from tidings.model import Rejected
 from tidings.model.errors import quoted
-from tidings.tables.canonical import canonical
+from tidings.tables.canonical import canonical, is_text
 from tidings.tables.validity import rejected_canonical
 
 REMEMBERED_IDS = 500_000
@@ -42,11 +42,19 @@ class Sifter:
     ["publication 'b': its text is null, and it has nothing else", "publication 'a': its id came before"]
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, ids_differ: bool = False) -> None:
+        """``ids_differ``: no id comes twice, and so none is remembered."""
+        self._ids_differ = ids_differ
         self._ids, self._older = TextSet(), TextSet()
         self.rows = self.rejected = 0
         self.reasons: list[str] = []
         """Of the first rows that were rejected."""
+
+    @classmethod
+    def of(cls, table: pa.Table) -> Sifter:
+        """For one table and no other."""
+        ids = table["id"]
+        return cls(ids_differ=is_text(ids.type) and not ids.null_count and surely_differ(ids))
 
     def sift(self, table: pa.Table) -> tuple[pa.Table, list[Rejected]]:
         """The rows that are publications, as a canonical table, and the others."""
@@ -57,7 +65,8 @@ class Sifter:
             kept = np.delete(kept, list(reasons))
             good = canonical(plain.take(pa.array(kept)))  # again: bad rows may have kept a column from it
         problems = _empty(good)
-        problems |= {row: reason for row, reason in self._repeated(good).items() if row not in problems}
+        if not self._ids_differ:
+            problems |= {row: reason for row, reason in self._repeated(good).items() if row not in problems}
         if problems:
             reasons |= {int(kept[row]): reason for row, reason in problems.items()}
             good = good.take(pa.array(np.delete(np.arange(good.num_rows), list(problems))))

@@ -43,7 +43,7 @@ class TextSet:
     def __init__(self) -> None:
         self._offsets, self._data, self._hashes = Growing(np.int64), Growing(np.uint8), Growing(np.uint64)
         self._offsets.append(0)
-        self._seeds: npt.NDArray[np.uint64] = np.frombuffer(os.urandom(16), dtype=np.uint64)
+        self._seeds = _seeds()
         self._slots = np.full(_FIRST_PLACES, FREE, dtype=np.int32)
 
     def __len__(self) -> int:
@@ -72,10 +72,36 @@ class TextSet:
         return met
 
 
+def surely_differ(texts: pa.ChunkedArray) -> bool:
+    """Whether all texts of a column without nulls are different, by their hashes; no may be wrong, yes never is.
+
+    Cost: some 25 ns for each, a fifth of what it takes to remember them.
+
+    >>> surely_differ(pa.chunked_array([["fire"], ["smoke"]])), surely_differ(pa.chunked_array([["fire"], ["fire"]]))
+    (True, False)
+    """
+    hashes, seeds, first = np.empty(len(texts), dtype=np.uint64), _seeds(), 0
+    for chunk in texts.chunks:
+        _hash_all(*_bytes(chunk), seeds, hashes[first : first + len(chunk)])
+        first += len(chunk)
+    hashes.sort()
+    return not np.any(hashes[1:] == hashes[:-1])
+
+
+def _seeds() -> npt.NDArray[np.uint64]:
+    return np.frombuffer(os.urandom(16), dtype=np.uint64)
+
+
 def _bytes(texts: pa.StringArray | pa.LargeStringArray) -> tuple[ByteArray, IntArray]:
     """As the kernels are compiled for."""
     data, bounds = text_bytes(texts)
     return read_only(data), read_only(bounds.astype(np.int64))
+
+
+@numba.njit(cache=True, nogil=True)
+def _hash_all(data, offsets, seeds, hashes):
+    for k in range(len(hashes)):
+        hashes[k] = seeded_hash(data, offsets[k], offsets[k + 1], seeds)
 
 
 @numba.njit(cache=True, nogil=True)
