@@ -101,7 +101,7 @@ def _bytes(texts: pa.StringArray | pa.LargeStringArray) -> tuple[ByteArray, IntA
 @numba.njit(cache=True, nogil=True)
 def _hash_all(data, offsets, seeds, hashes):
     for k in range(len(hashes)):
-        hashes[k] = seeded_hash(data, offsets[k], offsets[k + 1], seeds)
+        hashes[k] = seeded_hash(data, offsets[k], offsets[k + 1], seeds[0], seeds[1])
 
 
 @numba.njit(cache=True, nogil=True)
