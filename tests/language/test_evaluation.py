@@ -9,7 +9,6 @@ from tests.language.tiny import tiny
 from tidings.engine import Engine
 from tidings.language import Content, evaluate, explain, holds, normal_form, parse
 from tidings.model import Phrase, Publication, Query
-from tidings.terms import Analyser
 
 
 @settings(max_examples=600)
@@ -46,7 +45,7 @@ def check(query: str, text: str = "", **fields: object) -> bool:
 def test_words_are_analysed_as_posts_are() -> None:
     assert check("Firefighters", "one firefighter was hurt")
     assert check("O’Brien", "Mr O'Brien's car")
-    assert check("STRASSENBAHN", "die Straßenbahn") is False
+    assert check("STRASSENBAHN", "die Straßenbahn")
     assert check("covid-19", "COVID-19 is back") and not check("covid-19", "19 cases of covid")
 
 
@@ -103,17 +102,18 @@ def test_a_long_text_is_searched_for_near_words_in_linear_time() -> None:
     assert not check('"fire smoke"~1', "fire " * 100_000)
 
 
+@settings(max_examples=100)
 @given(
-    st.lists(st.sampled_from("abc"), min_size=2, max_size=4),
+    st.lists(st.sampled_from("xyz"), min_size=2, max_size=4),
     st.integers(1, 4),
-    st.lists(st.sampled_from(["a", "b", "c", "d", "the"]), max_size=14),
+    st.lists(st.sampled_from(["x", "y", "z", "d", "the"]), max_size=14),
 )
 def test_near_words_are_found_as_by_looking_at_every_window(words: list[str], slop: int, text: list[str]) -> None:
     """The window slides, in the reference and in the kernel; here each one is looked at by itself."""
     query, width = f'"{" ".join(words)}"~{slop}', len(words) + slop
     windows = [Counter(text[start : start + width]) for start in range(len(text))]
     expected = any(Counter(words) <= window for window in windows)
-    assert evaluate(parse(query), Publication("p", " ".join(text)), Analyser(stop_words=frozenset({"the"}))) == expected
-    engine = Engine(analyser=Analyser(stop_words=frozenset({"the"})))
+    assert evaluate(parse(query), Publication("p", " ".join(text))) == expected
+    engine = Engine()
     engine.subscribe(query, id="s")
     assert bool(engine.publish(id="p", text=" ".join(text))) == expected
