@@ -110,6 +110,17 @@ def test_whether_salb_is_ahead_of_gfcl_is_told_by_two_corpora() -> None:
         assert f"{split / one(rows, partitioner='gFCL', matchers=256, sent_for='words')['throughput']:.1f}" == times
 
 
+def test_both_readings_of_salb_are_level_up_to_64_matchers() -> None:
+    for name in ("s3tm-readings", "s3tm-readings-notes"):
+        rows = [row for row in rows_of(name) if row["sent_for"] == "words" and row["partitioner"] == "SALB listing"]
+        assert all(row["relative"] == pytest.approx(1, abs=0.011) for row in rows if row["matchers"] <= 64)
+        assert {(row["matchers"], row["split"]) for row in rows} >= {(16, False), (64, True), (256, True)}
+    guards = one(rows_of(name), sent_for="guards", partitioner="SALB listing", matchers=64, split=False)
+    assert round(100 * (guards["relative"] - 1)) == -18  # of notes
+    at_most = {row["split"]: row["relative"] for row in rows if row["matchers"] == 256}  # of notes
+    assert (round(100 * (at_most[False] - 1)), round(100 * (at_most[True] - 1))) == (-18, 3)
+
+
 def test_all_folds_of_notes_were_held_out_also_for_metis() -> None:
     assert {row["folds"] for row in rows_of("s3tm-headline-notes")} == {10}
 

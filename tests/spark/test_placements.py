@@ -29,7 +29,7 @@ from tidings.spark.seen import Seen
 from tidings.spark.shares import Shares
 from tidings.terms import ENGLISH
 
-POSTS = oracle.POSTS.table(400)
+POSTS = oracle.POSTS.table(200)
 PLAN = Plan("partitioned", 5)
 
 
@@ -69,7 +69,7 @@ class World:
         brute.add(self.live.values())
         names = POSTS["id"].to_pylist()
         expected = sorted((names[row], name) for row, name in brute.match(read(POSTS, release)).pairs())
-        assert sorted(found(POSTS, release).pairs) == expected and len(expected) > 100
+        assert sorted(found(POSTS, release).pairs) == expected and len(expected) > 50
 
 
 @pytest.fixture
