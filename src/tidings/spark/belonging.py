@@ -29,9 +29,9 @@ def claimed(home: Home) -> str:
             raise DataError(
                 f"{str(page)!r} is gone, and the sink knows the batches of this checkpoint by it; put it back, {ANEW}"
             )
-        found = {"name": uuid4().hex, "path": str(home.path)}
-        replace_json(page, found)
-        return found["name"]
+        name = uuid4().hex
+        replace_json(page, {"name": name, "path": str(home.path)})
+        return name
     found = _read(page)
     if not query and (found.get("query") or home.journal.batches):
         raise DataError(
