@@ -47,4 +47,5 @@ def replace_registry(path: Path, other: Path) -> None:
     """Let the registry of ``other`` take the place of that in ``path``; whatever lies beside it stays."""
     for table in ("log", "rejected"):
         shutil.rmtree(path / table, ignore_errors=True)
-        shutil.copytree(other / table, path / table)
+        if (other / table).exists():
+            shutil.copytree(other / table, path / table)

@@ -20,12 +20,14 @@ from tests.damages import DAMAGES, replace_registry
 from tests.spark.local import Local
 from tidings.model import DataError
 from tidings.registry import Registry
+from tidings.spark import workers
 from tidings.spark.batches import ATTEMPTS, Handler
 from tidings.spark.columns import Columns
 from tidings.spark.delta import DeltaSink
 from tidings.spark.home import Home
 from tidings.spark.learning import Learn
 from tidings.spark.matching import match
+from tidings.spark.opened import Opened
 from tidings.spark.releases import Plan
 from tidings.spark.sinks import Batch, CallableSink, ParquetSink, Sink
 from tidings.spark.workers import MATCH
@@ -54,6 +56,11 @@ def expected(registry: Registry, posts: pa.Table = POSTS) -> Pairs:
     return sorted(found)
 
 
+def new_workers() -> None:
+    """Let nothing be open."""
+    workers._opened = Opened()
+
+
 class Place:
     """A pipeline's folder, its registry and its sink, and whoever is the driver now."""
 
@@ -65,6 +72,8 @@ class Place:
         self.restart()
 
     def restart(self) -> None:
+        """Let the driver and the workers be new processes."""
+        new_workers()
         plan, learn = self.plan, Learn(keep_posts=0)
         self.handler = Handler(self.home, "pipeline", self.registry, self.sink, Columns(), plan, None, False, learn)
 
@@ -324,7 +333,8 @@ def test_match_in_a_folder_finds_what_its_registry_has(plan: Plan, tmp_path: Pat
 
 @by_layout
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_match_in_a_folder_mends_what_is_damaged(plan: Plan, damage: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_live", [True, False])
+def test_match_in_a_folder_mends_what_is_damaged(plan: Plan, damage: str, is_live: bool, tmp_path: Path) -> None:
     registry, folder = made(tmp_path / "registry", "a", "bb"), tmp_path / "folder"
     assert matched(registry, folder, plan) == expected(registry)
     made(tmp_path / "registry", "ccc")
@@ -332,4 +342,6 @@ def test_match_in_a_folder_mends_what_is_damaged(plan: Plan, damage: str, tmp_pa
     files = sorted(folder.glob("*.tidings"))
     for file, other in zip(files[::2], files[1::2], strict=False):
         DAMAGES[damage](file, other)
+    if not is_live:
+        new_workers()
     assert matched(registry, folder, plan) == expected(registry)

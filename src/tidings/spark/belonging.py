@@ -29,7 +29,9 @@ def claimed(home: Home) -> str:
             raise DataError(
                 f"{str(page)!r} is gone, and the sink knows the batches of this checkpoint by it; put it back, {ANEW}"
             )
-        replace_json(page, {"name": uuid4().hex, "path": str(home.path)})
+        name = uuid4().hex
+        replace_json(page, {"name": name, "path": str(home.path)})
+        return name
     found = _read(page)
     if not query and (found.get("query") or home.journal.batches):
         raise DataError(
