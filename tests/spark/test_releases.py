@@ -23,7 +23,7 @@ from tidings.partitioning import LearnedMapping, Owners, Router
 from tidings.placement import place
 from tidings.registry import Registry
 from tidings.spark.mappings import Mappings
-from tidings.spark.releases import Plan, Release, Releases
+from tidings.spark.releases import FORMAT, Plan, Release, Releases
 from tidings.tables.columns import instant_key
 from tidings.terms import ENGLISH, Analyser
 from tidings.workloads import Posts, tweet_based
@@ -233,9 +233,11 @@ def test_a_release_of_the_format_before_is_compiled_again(tmp_path: Path, caplog
     registry.add(asked("fire"))
     first = Releases(tmp_path / "releases", plan=Plan("partitioned", 2)).release(registry, 1)
     page = tmp_path / "releases" / "release-1-hash-2.json"
-    page.write_text(page.read_text().replace('"format":2', '"format":1').replace('"format": 2', '"format": 1'))
+    page.write_text(
+        page.read_text().replace(f'"format":{FORMAT}', '"format":2').replace(f'"format": {FORMAT}', '"format": 2')
+    )
     again = Releases(tmp_path / "releases", plan=Plan("partitioned", 2)).release(registry, 1)
-    assert again.files.isdisjoint(first.files) and "format 1, this tidings reads 2" in caplog.text
+    assert again.files.isdisjoint(first.files) and f"format 2, this tidings reads {FORMAT}" in caplog.text
     assert found(pa.table({"id": ["p"], "text": ["a fire"]}), again).pairs == [("p", "s0")]
 
 
