@@ -131,6 +131,7 @@ def test_a_batch_that_failed_is_run_again_with_the_placement_of_its_pin(
 ) -> None:
     play, rng = Play(tmp_path, spark, 1), random.Random(1)
     play.registry.add(oracle.subscriptions(rng, 150))
+    oracle.write_posts(play.posts, 0)
     stream, plan = posts_from_files(spark, play.posts, files_per_batch=1), Plan("partitioned", 4)
     used: list[tuple[int, str]] = []
     found: dict[int, list[oracle.Row]] = {}
