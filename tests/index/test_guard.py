@@ -4,6 +4,7 @@ import gc
 import random
 from collections.abc import Callable
 from datetime import UTC, datetime
+from itertools import combinations, pairwise
 from typing import Any
 
 import pyarrow as pa
@@ -327,3 +328,26 @@ def test_what_a_table_does_not_say_is_empty_without_limits_and_of_version_1() ->
     row = latest(pa.table({"id": ["s"], "query": ["fire"]})).to_pylist()[0]
     limits = {"since": FOREVER_BEFORE, "until": FOREVER_AFTER}
     assert row == {"id": "s", "query": "fire", "subscriber": "", "tag": "", "query_version": 1} | limits
+
+
+def test_one_publication_has_the_numbers_that_it_has_whatever_it_lacks() -> None:
+    index = GuardIndex()
+    names = ("low", "mid", "high")
+    index.add(Subscription(name, parse(f"{name}:>3")) for name in names)
+    for name in names:
+        found = index.match_one(Publication("p", attributes={name: 5}))
+        assert [match.subscription_id for match in found] == [name]
+
+
+def test_the_marks_of_queries_grow_where_those_of_terms_need_not() -> None:
+    index, oracle = GuardIndex(), BruteForce()
+    words = [f"{a}{b}m" for a in "bdfgk" for b in "aeiou"]
+    post = pa.table({"id": ["p"], "text": [" ".join(words)]})
+    for number, pair in enumerate([*pairwise(words), *combinations(words, 2)]):
+        for matcher in (index, oracle):
+            matcher.add([Subscription(f"s{number}", parse(" OR ".join(pair)))])
+        if number == len(words):
+            assert index.match(post).pairs() == oracle.match(post).pairs()  # makes room for these
+    assert index.match(post).pairs() == oracle.match(post).pairs()
+    scratch = index._local.scratch
+    assert all(len(scratch.marks(queries, False)[1]) >= queries // 32 + 1 for queries in (10, 1_000, 100_000))

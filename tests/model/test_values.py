@@ -246,3 +246,9 @@ def test_a_circle_that_only_touches_the_date_line_is_one_rectangle() -> None:
             assert len(west) == len(east) == 1
         assert {len(Circle(lon, 0, radius_m).bounds()) for lon in (-180 + half * 0.99, 180 - half * 0.99)} == {2}
     assert touching > 10
+
+
+@pytest.mark.parametrize("sides", [(-181, 0, 1, 1), (0, -91, 1, 1), (0, 0, 181, 1), (0, 0, 1, 91), ("0", 0, 1, 1)])
+def test_a_rectangle_lies_on_the_earth(sides: tuple[float, float, float, float]) -> None:
+    with pytest.raises(QueryError):
+        Rectangle(*sides)

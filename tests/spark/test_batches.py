@@ -75,3 +75,10 @@ def test_a_batch_that_is_run_again_has_its_version_its_mapping_its_instant_and_i
     assert [(release.version, release.mapping) for release, _, _ in ran] == [(1, "hash-4")] * 2 + [(2, "learned-1")]
     assert ran[0][1] == ran[1][1] < ran[2][1]
     assert [cut for _, _, cut in ran] == [first, first, second]
+
+
+def test_a_home_keeps_everything_in_its_own_folder() -> None:
+    home = Home(Path("state"))
+    names = ("releases", "seen", "rejected", "backlog.json", "overload.json", "spark")
+    paths = (home.releases, home.seen, home.rejected, home.backlog, home.overload, home.checkpoint)
+    assert [str(path) for path in paths] == [f"state/{name}" for name in names]

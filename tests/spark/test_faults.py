@@ -104,7 +104,7 @@ def test_a_pipeline_that_fails_at_any_of_several_points_loses_and_doubles_nothin
         raise OSError("the disk is full")
 
     rng, driver = random.Random(2), Driver(tmp_path, spark)
-    points = ["before rename", *rng.sample(POINTS, k=4)]
+    points = ["before rename", *rng.sample(POINTS, k=2)]
     with Trial(tmp_path, seed=2) as trial:
         for point in points:
             trial.post()

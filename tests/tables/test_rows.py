@@ -11,6 +11,7 @@ import pytest
 
 from tidings.model import Publication, Rejected
 from tidings.tables import publications
+from tidings.tables.canonical import canonical
 from tidings.tables.columns import ABSENT, column_keys, instant_key
 from tidings.tables.validity import good_rows, rejected_rows
 
@@ -119,9 +120,8 @@ def test_instants_are_compared_by_whole_microseconds() -> None:
 
 @pytest.mark.parametrize("ts", [pa.array(["2020-01-01", "never"]), pa.array([1, None]).cast(pa.int64())])
 def test_rows_are_refused_alike_column_by_column_and_one_by_one(ts: pa.Array) -> None:
-    """Instants that are no instants yet are looked at row by row; dates need not be."""
-    day = pa.array([date(2020, 1, 2)] * 2, pa.date32())
-    table = pa.table({"id": ["p", "q"], "ts": ts, "day": day, "price": pa.array([Decimal("1.5"), None])})
+    """Instants that are no instants yet are looked at row by row."""
+    table = pa.table({"id": ["p", "q"], "ts": ts, "price": pa.array([Decimal("1.5"), None])})
     one_by_one = {at: row.reason for at, row in enumerate(publications(table)) if isinstance(row, Rejected)}
     assert {at: row.reason for at, row in rejected_rows(table).items()} == one_by_one != {}
 
@@ -141,3 +141,15 @@ def test_a_row_over_a_limit_is_rejected_alike_by_row_and_by_column(columns: dict
     table = pa.table({"id": ["p"], **columns})
     assert reason in rejected_rows(table)[0].reason
     assert good_rows(table)[0].num_rows == 0
+
+
+def test_a_column_of_nothing_is_text_where_text_belongs_and_stays_elsewhere() -> None:
+    columns = {
+        "text": pa.nulls(2),
+        "topic": pa.nulls(2),
+        "price": pa.nulls(2, pa.float64()),
+        "on": pa.nulls(2, pa.bool_()),
+    }
+    table = canonical(pa.table({"id": ["p", "q"], **columns}))
+    kinds = {name: table.schema.field(name).type for name in columns}
+    assert kinds == {"text": pa.string(), "topic": pa.string(), "price": pa.float64(), "on": pa.bool_()}

@@ -229,3 +229,12 @@ def test_a_word_does_not_move_to_where_another_version_of_its_term_is(ends: list
     state = placed, near, counts, sizes, loads
     assert kernels.move_words(np.array([0]), starts, rows, offsets, weights, *terms, 100.0, *state) == moved
     assert placed.tolist() == [moved, 1, 1] and loads.tolist() == [1 - moved, 2]
+
+
+def test_a_row_forgets_a_matcher_with_its_last_word_there_and_learns_a_new_one_once() -> None:
+    near, counts = np.array([0, 2, 7, 7], dtype=np.uint8), np.array([1, 2, 0, 0], dtype=np.uint16)
+    sizes = np.array([2], dtype=np.int32)
+    for a, b, expected in [(0, 1, {2: 2, 1: 1}), (2, 1, {2: 1, 1: 2}), (2, 1, {1: 3}), (1, 0, {1: 2, 0: 1})]:
+        kernels.move_one(a, b, 0, 0, near, counts, sizes)
+        held = int(sizes[0])
+        assert dict(zip(near[:held].tolist(), counts[:held].tolist(), strict=True)) == expected
