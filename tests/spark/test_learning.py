@@ -21,7 +21,7 @@ from tidings.spark.journal import Load, Pin, Report
 from tidings.spark.learner import Learner
 from tidings.spark.learning import FEWEST_POSTS, HELD_OUT, Learn, Teacher, _figures
 from tidings.spark.mappings import Figures
-from tidings.spark.releases import Plan, Release, Releases
+from tidings.spark.releases import Plan, Release, Releases, newest_release
 from tidings.spark.seen import Seen
 from tidings.terms import Analyser
 from tidings.workloads import Posts, tweet_based
@@ -191,14 +191,14 @@ def test_as_few_posts_as_need_be_are_learned_from(tmp_path: Path, registry: Regi
 def test_a_release_that_is_removed_while_it_is_read_is_looked_for_again(
     home: Home, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    found, tries = learning.newest_release, 0
+    tries = 0
 
     def once_gone(folder: Path) -> object:
         nonlocal tries
         tries += 1
         if tries == 1:
             raise error
-        return found(folder)
+        return newest_release(folder)
 
     monkeypatch.setattr(learning, "newest_release", once_gone)
     monkeypatch.setattr(learning, "_PAUSE_S", 0.0)
