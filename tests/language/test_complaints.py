@@ -6,9 +6,8 @@ from typing import Literal
 
 import pytest
 
-from tidings.language import normal_form, parse
+from tidings.language import parse
 from tidings.model import QueryError
-from tidings.terms import ENGLISH
 
 MISTAKES: dict[Literal["tidings", "padres"], tuple[tuple[str, str], ...]] = {
     "tidings": (
@@ -102,5 +101,5 @@ def test_each_mistake_is_told_so(syntax: Literal["tidings", "padres"], text: str
 )
 def test_only_who_asks_for_nothing_but_names_is_told_of_names(query: str, is_name: bool) -> None:
     with pytest.raises(QueryError) as told:
-        normal_form(parse(query), ENGLISH)
+        parse(query)
     assert ("@names" in str(told.value)) == is_name

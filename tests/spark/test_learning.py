@@ -220,14 +220,14 @@ def test_as_few_posts_as_need_be_are_learned_from(tmp_path: Path, registry: Regi
 def test_a_release_that_is_removed_while_it_is_read_is_looked_for_again(
     home: Home, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    found, tries = newest_release, 0
+    tries = 0
 
     def once_gone(folder: Path) -> object:
         nonlocal tries
         tries += 1
         if tries == 1:
             raise error
-        return found(folder)
+        return newest_release(folder)
 
     monkeypatch.setattr(learning, "newest_release", once_gone)
     monkeypatch.setattr(learning, "_PAUSE_S", 0.0)

@@ -68,10 +68,14 @@ class Choice:
         return set().union(*self.lines.get(file, {}).values())
 
     def _callers(self, kernel: str) -> set[str]:
-        """The tests that run any function of a file which imports a kernel."""
+        """The tests that run any function of a file which imports a kernel, and those of files that import it."""
         files = {kernel, *dependents(self.root, kernel)}
         importers = {other for file in files for other in self.lines if _imports(self.root, other, file)}
-        return set().union(*(self._of_file(file) for file in importers | files))
+        direct = {
+            file for file in {test.partition("::")[0] for test in self.seconds} if _imports(self.root, file, kernel)
+        }
+        found = {test for test in self.seconds if test.partition("::")[0] in direct}
+        return found.union(*(self._of_file(file) for file in importers | files))
 
 
 def is_kernel(root: Path, file: str) -> bool:
