@@ -47,6 +47,7 @@ class On:
     layout: str = "partitioned"
     mapping: str = "hash-4"
     version: int = 1
+    mark: str = "table/1"
 
 
 class Play:
@@ -177,7 +178,9 @@ def test_two_noisy_looks_at_the_queue_change_no_level(tmp_path: Path) -> None:
         governor.learn(Report(0, 1, 10, 0, 0, 1e3 * seconds), Notes((), ()), is_usual=True)
 
 
-@pytest.mark.parametrize("other", [On("replicated"), On(mapping="learned-1"), On(version=0)], ids=str)
+@pytest.mark.parametrize(
+    "other", [On("replicated"), On(mapping="learned-1"), On(version=0), On(mark="other/1")], ids=str
+)
 def test_grades_are_forgotten_with_the_mapping_the_layout_and_the_registry(other: On, tmp_path: Path) -> None:
     stay_at(4, tmp_path)
     governor = Governor(Home(tmp_path), Overload(control="levels"), clock=lambda: NEVER)

@@ -79,20 +79,6 @@ class Stats:
     matches: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Missed:
-    """What came and what went between two versions; ``changes`` is None where they are not known one by one."""
-
-    live: pa.Table
-    gone: list[str]
-    changes: pa.Table | None = None
-
-    @classmethod
-    def of(cls, changes: pa.Table) -> _Missed:
-        gone = pc.unique(changes["id"].filter(pc.equal(changes["op"], "remove")))
-        return cls(fold(changes), gone.to_pylist(), changes)
-
-
 class Engine:
     """Standing queries in one process, in memory or in the folder ``path``; safe to share between threads.
 
@@ -430,6 +416,9 @@ class Engine:
             return None
         index, version, mark = opened
         newest = registry.since(version, mark)
+        if newest is None and 0 < version < registry.horizon:  # it was closed for long; nothing is wrong
+            _log.info("the registry has forgotten version %d; the index is built again from the registry", version)
+            return None
         if newest is None:
             raise DataError(f"the index in {str(store.path)!r} was not made of what the registry has now")
         self._index, self._version = index, version
@@ -467,36 +456,26 @@ class Engine:
         if registry is None or followed is None:
             return
         index, after = self._index, self._version
-        missed = self._missed(registry, after, version) if version > after else None
-        problem = self._problem(followed)  # now: if the registry has another history, they are of that one
-        if problem:
-            _log.warning("%s; the index is built again from the registry", problem)
-            followed, index = Follower(registry), self._empty()
-            missed = _Missed.of(registry.changes(-1, version))
-        if missed is None:
-            return
-        if missed.live.num_rows or missed.gone:
-            index.change(keyed(missed.live), missed.gone)
-        if missed.changes is None:
-            followed.reach(version, registry.mark(version))
-        else:
-            followed.take(version, missed.changes)
-        self._index, self._version, self._followed = index, version, followed
-        self._unsaved_changes += missed.live.num_rows + len(missed.gone)
-
-    def _missed(self, registry: Registry, after: int, version: int) -> _Missed:
-        """What the index has to take to get from one version to another.
-
-        Where the registry has forgotten the changes, a snapshot tells: a query's version is the version that brought
-        it, so what has none later than the index is in there as it is.
-        """
         try:
-            return _Missed.of(registry.changes(after, version))
-        except HistoryError:
-            snapshot = registry.snapshot(version)
-            live = frozenset(snapshot["id"].to_pylist())
-            gone = [name for name in self._index.ids() if name not in live]
-            return _Missed(snapshot.filter(pc.greater(snapshot["query_version"], after)), gone)
+            changes = registry.changes(after, version) if version > after else None
+            problem = self._problem(followed)  # now: if the registry has another history, they are of that one
+            if problem:
+                _log.warning("%s; the index is built again from the registry", problem)
+        except HistoryError as error:  # an index that was left alone for long; nothing is wrong
+            problem = str(error)
+            _log.info("%s; the index is built again from the registry", problem)
+        if problem:
+            followed, index = Follower(registry), self._empty()
+            changes = registry.changes(-1, version)
+        if changes is None:
+            return
+        if changes.num_rows:
+            live = fold(changes)
+            gone = pc.unique(changes["id"].filter(pc.equal(changes["op"], "remove")))
+            index.change(keyed(live), gone.to_pylist())
+        followed.take(version, changes)
+        self._index, self._version, self._followed = index, version, followed
+        self._unsaved_changes += changes.num_rows
 
     def _problem(self, followed: Follower) -> str:
         """Why the index is not what the registry has; empty if it is."""

@@ -201,15 +201,6 @@ class GuardIndex:
                 return Record(*self._recent.subscribers.rows[number])
             return Record(**segment.subscribers.columns(np.array([number], dtype=np.int32)).to_pylist()[0])
 
-    def ids(self) -> list[str]:
-        """The ids of the living."""
-        with self._writing:
-            found = list(self._recent.subscribers.living_ids())
-            for segment in self._segments:
-                own = segment.subscribers
-                found += own.ids.texts().filter(pa.array(own.died == 0)).to_pylist()
-            return found
-
     def queries(self) -> pa.ChunkedArray:
         """What each of the living asks, in no order."""
         with self._writing:

@@ -180,6 +180,9 @@ class Basis(Protocol):
     @property
     def mapping(self) -> str: ...
 
+    @property
+    def mark(self) -> str: ...
+
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
@@ -206,7 +209,8 @@ class Governor:
         ``excused_s``: so long it has just taken to compile the index. Posts have waited for that, but no longer will.
         """
         before = State.read(self.home.overload)
-        state = before.on(f"{release.layout} {release.mapping}", release.version)
+        registry = release.mark.partition("/")[0]
+        state = before.on(f"{release.layout} {release.mapping} {registry}", release.version)
         excused_s += before.excused_s  # what came while the batch before was compiled has waited for that
         if self.overload.control == "levels":
             state, cut = self._by_level(batch, state, release.layout, excused_s)
