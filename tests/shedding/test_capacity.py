@@ -143,7 +143,7 @@ def test_costs_are_found_where_batches_differ(factors: list[float], seed: int) -
     found = Costs.fit(batches)
     assert found is not None
     for batch in batches[-8:]:
-        assert found.seconds(batch.work) == pytest.approx(truth.seconds(batch.work), rel=0.2)
+        assert found.seconds(batch.work) == pytest.approx(truth.seconds(batch.work), rel=0.4)
 
 
 def test_batches_that_are_alike_are_told_by_the_usual_costs() -> None:
