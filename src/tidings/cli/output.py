@@ -17,7 +17,7 @@ from rich.table import Table
 
 from tidings.bench.result import Result
 from tidings.cli.checks import Check
-from tidings.cli.terminal import cell, say, visible
+from tidings.cli.terminal import cell, lines, say, visible
 
 REASONS = 5
 """So many reasons are told of rows that were rejected."""
@@ -73,7 +73,8 @@ def print_checks(checks: list[Check], output_format: str) -> None:
         for heading in ("", "looked for", "found", "what to do"):
             table.add_column(heading, overflow="fold")
         for check in checks:
-            table.add_row(cell(check.state, colours[check.state]), *map(cell, (check.name, check.found, check.advice)))
+            state = cell(check.state, colours[check.state])
+            table.add_row(state, cell(check.name), cell(check.found), lines(check.advice))
         Console().print(table)
 
 

@@ -30,9 +30,18 @@ def cell(text: str, style: str = "") -> Text:
     return Text(visible(text), style=style)
 
 
+def lines(text: str) -> Text:
+    """The same for text of our own, which may have several lines."""
+    return Text(_visible_lines(text))
+
+
 def say(message: object, *, err: bool = False) -> None:
     """Print a message for people; it may have several lines."""
-    typer.echo("\n".join(map(visible, str(message).split("\n"))), err=err)
+    typer.echo(_visible_lines(str(message)), err=err)
+
+
+def _visible_lines(text: str) -> str:
+    return "\n".join(map(visible, text.split("\n")))
 
 
 def shown(value: str) -> str:
