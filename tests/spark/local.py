@@ -8,14 +8,16 @@ from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
 
 
 @dataclass(frozen=True)
 class Local:
-    """``rows`` gives the batches; ``columns`` are fields of publications, in their order."""
+    """``rows`` gives the batches; the columns are fields of publications, in their order."""
 
     rows: Callable[[], Iterable[pa.RecordBatch]]
-    columns: tuple[str, ...] = ()
+    schema: StructType = StructType()
     isStreaming = True  # noqa: N815  # as a DataFrame calls it
 
     @classmethod
@@ -28,7 +30,11 @@ class Local:
                     before()
                 yield batch
 
-        return cls(rows, table.column_names)
+        return cls(rows, from_arrow_schema(table.schema))
+
+    @property
+    def columns(self) -> list[str]:
+        return self.schema.names
 
     @property
     def sparkSession(self) -> Any:  # noqa: N802

@@ -1,7 +1,7 @@
 """What do posts match, by nothing that the product is made of? For the queries that the Spark tests write.
 
 A query is alternatives between ``OR``, each of them conditions, ``-`` before one denies it: words, phrases, beginnings
-of words, equalities, comparisons, topics and boxes. There are no brackets. Of the product only the list of stop words
+of words, equalities, comparisons, ``has:``, topics and boxes. There are no brackets. Of the product only the list of stop words
 is used. The log of a registry is read by deltalake and followed change by change.
 """
 
@@ -97,6 +97,8 @@ def _condition(part: str) -> Condition:
     name, colon, value = part.partition(":")
     if colon and name == "topic":
         return lambda post: f"{post.row['topic'] or ''}/".startswith(f"{value}/")
+    if colon and name == "has":
+        return lambda post: post.row[value] is not None
     if colon and name == "bounding_box":
         return _box(*(float(side) for side in value.strip("[]").split()))
     if colon:

@@ -16,7 +16,6 @@ from tidings.model import DataError
 from tidings.terms.vocabulary import IdArray, IntArray, TermSets
 
 _ID, _OFFSETS, _TERMS = "subscription_", "filed_offsets", "filed_terms"
-_PARTS = ("offsets", "data", "slots")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,8 +46,9 @@ class Filings:
         """Those in the file of a router; a DataError if there are none."""
         file = open_arrays(path)
         file.verify()  # kernels trust what they read
+        own = {name.removeprefix(_ID): array for name, array in file.arrays.items() if name.startswith(_ID)}
         try:
-            ids = StringTable.from_arrays({name: file.arrays[f"{_ID}{name}"] for name in _PARTS})
+            ids = StringTable.from_arrays(own)
             return cls(ids, TermSets(file.arrays[_OFFSETS], file.arrays[_TERMS]))
         except KeyError as error:
             raise DataError(f"{str(path)!r} has no filings in it ({error}); compile the index again") from None

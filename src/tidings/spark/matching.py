@@ -61,7 +61,7 @@ def match(
     ``layout``, ``matchers``: see :class:`tidings.spark.releases.Plan`. ``sample``: publications like those to come; the
     index is the better the more it knows of them.
     """
-    if not isinstance(publications, DataFrame | ParquetFiles):
+    if not (isinstance(publications, ParquetFiles) or hasattr(publications, "mapInArrow")):
         raise DataError(f"publications are a DataFrame or ParquetFiles, got a {type(publications).__name__}")
     if folder is None and publications.isStreaming and is_remote(publications):
         raise DataError("over Spark Connect no files reach a stream; name a folder that all machines share")
