@@ -44,7 +44,7 @@ from tidings.spark.sinks import KafkaSink, ParquetSink
 from tidings.spark.sources import posts_from_files
 
 STEPS: dict[str, tuple[Any, str]] = {
-    "pin": (Journal, "pinned"),
+    "pin": (Journal, "put"),
     "release": (Releases, "release"),
     "match": (batches.Handler, "_write"),
     "files": (batches, "collected"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,7 +17,7 @@ class Local:
     """``rows`` gives the batches; the columns are fields of publications, in their order."""
 
     rows: Callable[[], Iterable[pa.RecordBatch]]
-    schema: StructType = StructType()
+    schema: StructType = field(default_factory=StructType)
     isStreaming = True  # noqa: N815  # as a DataFrame calls it
 
     @classmethod
@@ -34,7 +34,7 @@ class Local:
 
     @property
     def columns(self) -> list[str]:
-        return self.schema.names
+        return list(self.schema.names)
 
     @property
     def sparkSession(self) -> Any:  # noqa: N802

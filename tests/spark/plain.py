@@ -1,8 +1,8 @@
 """What do posts match, by nothing that the product is made of? For the queries that the Spark tests write.
 
 A query is alternatives between ``OR``, each of them conditions, ``-`` before one denies it: words, phrases, beginnings
-of words, equalities, comparisons, ``has:``, topics and boxes. There are no brackets. Of the product only the list of stop words
-is used. The log of a registry is read by deltalake and followed change by change.
+of words, equalities, comparisons, ``has:``, topics and boxes. There are no brackets. Of the product only the list of
+stop words is used. The log of a registry is read by deltalake and followed change by change.
 """
 
 from __future__ import annotations

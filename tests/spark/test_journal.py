@@ -19,7 +19,7 @@ DAMAGE = [
 @pytest.mark.parametrize("text", DAMAGE)
 def test_a_damaged_page_is_named_with_a_remedy(tmp_path: Path, text: str) -> None:
     journal = Journal(tmp_path)
-    journal.pinned(7, lambda: Pin(7, 3, "replicated", 1, utc_now()))
+    journal.put(Pin(7, 3, "replicated", 1, utc_now()))
     journal.close(Report(7, 3, posts=10, rejected=0, matches=2, ms=80.0))
     assert journal.pin(7) is not None and journal.report(7) is not None
     for file in tmp_path.iterdir():

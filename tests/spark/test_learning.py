@@ -118,7 +118,7 @@ def test_a_rule_that_makes_no_sense_is_refused(wrong: dict[str, object]) -> None
 
 def report(home: Home, batch: int, mapping: str, *posts: int) -> None:
     """A batch whose matchers got so many posts."""
-    home.journal.pinned(batch, lambda: Pin(batch, 1, "partitioned", len(posts), utc_now(), mapping))
+    home.journal.put(Pin(batch, 1, "partitioned", len(posts), utc_now(), mapping))
     loads = tuple(Load(matcher, count, 0, 0, 1.0) for matcher, count in enumerate(posts) if count)
     home.journal.close(Report(batch, 1, sum(posts), 0, 0, 1.0, loads))
 
@@ -191,7 +191,7 @@ def test_a_rule_that_has_learned_nothing_better_waits_as_long_as_after_any_other
     teacher = Teacher(home, Learn(every_s=3600), registry)
     learner = Learner(teacher)
     learner._began = utc_now() - timedelta(hours=2)
-    home.journal.pinned(0, lambda: Pin(0, 1, "partitioned", 8, utc_now(), "hash-8"))
+    home.journal.put(Pin(0, 1, "partitioned", 8, utc_now(), "hash-8"))
     assert learner.reason(0)
     mapping, page = teacher.learn()
     monkeypatch.setattr(Teacher, "learn", lambda self: (mapping, replace(page, after=page.before)))

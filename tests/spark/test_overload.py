@@ -79,7 +79,7 @@ class Play:
             self.now_s += took_s
             self.posts += posts
             report = Report(self.batch, 1, posts, 0, copies, 1e3 * (took_s + compiles_s), level=levels[-1])
-            self.home.journal.pinned(self.batch, lambda: Pin(self.batch, 1, "partitioned", 4, oracle.sample()[1][0]))
+            self.home.journal.put(Pin(self.batch, 1, "partitioned", 4, oracle.sample()[1][0]))
             self.home.journal.close(report)
             tallies = Tally("route", 0, posts, 0, 0, 0, 0.0), Tally("match", 0, copies, 0, 0, copies, 1.0)
             shed = (Shed(0, 0, (), 0, looked_at=copies),) if cut else ()

@@ -165,8 +165,8 @@ def test_publications_without_an_instant_have_that_of_the_pin(
     terms = {"since": [None, then, None], "until": [None, None, then]}
     version = registry.add(pa.table({"id": ["any", "later", "earlier"], "query": [query] * 3} | terms)).version
     journal = Journal(tmp_path / "state" / "journal")
-    journal.pinned(0, lambda: Pin(0, version, "replicated", 1, then - timedelta(seconds=1)))
-    journal.pinned(1, lambda: Pin(1, version, "replicated", 1, then))
+    journal.put(Pin(0, version, "replicated", 1, then - timedelta(seconds=1)))
+    journal.put(Pin(1, version, "replicated", 1, then))
     oracle.write_posts(tmp_path / "posts", 1)
     sink = MemorySink()
     Pipeline(posts.drop("ts"), registry, sink, tmp_path / "state").run()

@@ -8,7 +8,6 @@ doing, in any process, reads them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
@@ -99,10 +98,8 @@ class Journal:
     >>> from tidings.model.values import utc_now
     >>> home = TemporaryDirectory()
     >>> journal = Journal(Path(home.name))
-    >>> journal.pinned(7, lambda: Pin(7, 3, "replicated", 1, utc_now())).version
-    3
-    >>> journal.pinned(7, lambda: Pin(7, 4, "replicated", 1, utc_now())).version
-    3
+    >>> journal.put(Pin(7, 3, "replicated", 1, utc_now())).version, journal.pin(7).version
+    (3, 3)
     >>> journal.running
     True
     >>> journal.close(Report(7, 3, posts=10, rejected=0, matches=2, ms=80.0))
@@ -112,10 +109,6 @@ class Journal:
     """
 
     path: Path
-
-    def pinned(self, batch: int, propose: Callable[[], Pin]) -> Pin:
-        """The pin of a batch; what ``propose`` says, if it has none yet."""
-        return self.pin(batch) or self.put(propose())
 
     def put(self, pin: Pin) -> Pin:
         """Let a batch have this pin, in place of any other."""
