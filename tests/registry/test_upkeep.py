@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import random
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -226,3 +228,15 @@ def test_the_last_commit_before_the_horizon_leaves_a_row(tmp_path: Path) -> None
     last = registry.remove(["a"]).version
     registry.tidy()
     assert registry.changes()["version"].to_pylist() == [last] and live(registry) == {}
+
+
+def test_a_file_system_without_hard_links_is_written_to_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refused)
+    registry = Registry(tmp_path)
+    assert [registry.add(pa.table({"id": [f"s{n}"], "query": ["fire"]})).version for n in range(3)] == [1, 2, 3]
+    assert not commit(tmp_path / "log", 3, "WRITE", []) and registry.snapshot().num_rows == 3

@@ -7,6 +7,7 @@ its final name, which fails if there is one already, so that of two writers of o
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -24,6 +25,7 @@ PAGES = "_delta_log"
 _HINT = "_last_checkpoint"
 _PAGE = re.compile(r"(\d{20})\.(?:json|checkpoint\.parquet|checkpoint\.\d+\.\d+\.parquet)")
 _ASIDE = "_commit_"
+_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)
 
 Action = dict[str, object]
 
@@ -82,7 +84,7 @@ def noted(name: str, number: int) -> Action:
 def commit(table: Path, version: int, operation: str, actions: Iterable[Action]) -> bool:
     """Put a version in place, as a whole; False, and nothing is changed, if somebody else has made it.
 
-    A page that was there and is deleted by now lies before the last checkpoint, so who slept that long is told as well.
+    Writers hold the lock of the registry's folder, so where a file system has no hard links, a rename is as good. A page that was there and is deleted by now lies before the last checkpoint, so who slept that long is told as well.
     """
     pages = table / PAGES
     if _hinted(pages) >= version:
@@ -91,13 +93,24 @@ def commit(table: Path, version: int, operation: str, actions: Iterable[Action])
     aside = pages / f"{_ASIDE}{uuid4()}.json.tmp"
     try:
         aside.write_text("\n".join(json.dumps(action) for action in (info, *actions)))
-        os.link(aside, pages / _page(version))
+        _put(aside, pages / _page(version))
     except FileExistsError:
         return False
     finally:
         with suppress(FileNotFoundError):
             os.unlink(aside)  # noqa: PTH108  # this is done with each commit
     return True
+
+
+def _put(aside: Path, page: Path) -> None:
+    try:
+        os.link(aside, page)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        if page.exists():
+            raise FileExistsError(page) from None
+        aside.rename(page)
 
 
 @dataclass(frozen=True, slots=True)
