@@ -84,8 +84,8 @@ def noted(name: str, number: int) -> Action:
 def commit(table: Path, version: int, operation: str, actions: Iterable[Action]) -> bool:
     """Put a version in place, as a whole; False, and nothing is changed, if somebody else has made it.
 
-    Writers hold the lock of the registry's folder, so where a file system has no hard links, a rename is as good. A page
-    that was there and is deleted by now lies before the last checkpoint, so who slept that long is told as well.
+    Writers hold the lock of the registry's folder, so where a file system has no hard links, a rename is as good. A
+    page that was there and is deleted by now lies before the last checkpoint, so who slept that long is told as well.
     """
     pages = table / PAGES
     if _hinted(pages) >= version:
