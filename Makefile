@@ -16,7 +16,7 @@ export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 unexport SPARK_HOME
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow fuzz fuzz-posts mutate kafka check format clean require-python require-java
+.PHONY: help setup demo test test-slow bench fuzz fuzz-posts mutate kafka check format clean require-python require-java
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -31,6 +31,9 @@ test: require-java $(READY) ## run the fast tests; some of them: make test ARGS=
 
 test-slow: require-java $(READY) ## run the tests that take minutes; real data from the folder TIDINGS_DATA
 	@$(BIN)/pytest -m slow $(ARGS)
+
+bench: require-java $(READY) ## measure: make bench ARGS="matching --workload words --subscriptions 1000000"
+	@$(BIN)/python -m benchmarks $(ARGS)
 
 fuzz: $(READY) ## throw a million random queries at the language
 	@$(BIN)/python tests/language/fuzz.py --count 1000000 $(ARGS)
@@ -57,7 +60,7 @@ format: $(READY) ## format the code and mend what ruff can mend
 
 clean: ## remove caches and build products; .venv stays (to renew it: rm -rf .venv)
 	@rm -rf build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
-	@find src tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
+	@find src benchmarks tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
 ifeq ($(READY_FOR),$(CURDIR))
 require-python: ;

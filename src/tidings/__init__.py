@@ -8,6 +8,7 @@ matched: smoke: "smoke"; no drill
 
 from typing import TYPE_CHECKING, Any
 
+from tidings.analysis import Analyser
 from tidings.language import Explanation, covers, evaluate, explain, parse, to_text
 from tidings.model import (
     Match,
@@ -20,7 +21,6 @@ from tidings.model import (
     SubscriptionError,
     TidingsError,
 )
-from tidings.terms import Analyser
 
 if TYPE_CHECKING:
     from tidings.engine import Engine

@@ -19,11 +19,11 @@ from tests.cli.conftest import Tidings
 from tidings.cli.demo import subscriptions
 from tidings.cli.screen import Checked, Screen, check
 from tidings.cli.tour import QUERIES
+from tidings.cluster.journal import Report
 from tidings.index import GuardIndex
 from tidings.language import parse
 from tidings.model import Subscription
 from tidings.registry import Registry
-from tidings.spark.journal import Report
 from tidings.workloads import Posts
 
 COMMAND = [sys.executable, "-c", "from tidings.cli.main import main; main()", "demo"]

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Tidings
+from tidings.analysis import Analyser
+from tidings.cluster.home import Home
+from tidings.cluster.releases import Plan, Releases
+from tidings.cluster.seen import Seen
 from tidings.registry import Registry
-from tidings.spark.home import Home
-from tidings.spark.releases import Plan, Releases
-from tidings.spark.seen import Seen
-from tidings.terms import Analyser
 from tidings.workloads import Posts, tweet_based
 
 

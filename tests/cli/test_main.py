@@ -1,7 +1,5 @@
-import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -11,7 +9,6 @@ from tidings.cli.main import app
 runner = CliRunner()
 
 COMMANDS = [
-    ["bench"],
     ["demo"],
     ["tour"],
     ["match"],
@@ -19,11 +16,6 @@ COMMANDS = [
     ["unsubscribe"],
     ["explain"],
     ["doctor"],
-    ["bench", "analysis"],
-    ["bench", "matching"],
-    ["bench", "growth"],
-    ["bench", "engine"],
-    ["bench", "spark"],
     ["run"],
 ]
 
@@ -53,29 +45,18 @@ def test_help_has_a_text_and_an_example(arguments: list[str]) -> None:
     result = runner.invoke(app, [*arguments, "--help"])
     assert result.exit_code == 0
     assert "Usage:" in result.stdout
-    assert arguments == ["bench"] or f"Example: tidings {' '.join(arguments)}" in result.stdout
-
-
-def test_bench_analysis_prints_data_on_stdout_and_saves_it(tmp_path: Path) -> None:
-    saved = tmp_path / "deep" / "analysis.json"
-    result = runner.invoke(app, ["bench", "analysis", "--rows", "300", "--format", "json", "--save", str(saved)])
-    record = json.loads(result.stdout)
-    assert record["figures"]["posts"] == 300 and record["figures"]["posts_that_differ"] == 0
-    assert {"command", "commit", "dataset", "seed", "machine"} <= record.keys()
-    assert json.loads(saved.read_text())["figures"] == record["figures"]
-    as_csv = runner.invoke(app, ["bench", "analysis", "--rows", "300", "--format", "csv"]).stdout
-    assert as_csv.splitlines()[:2] == ["figure,value", "posts,300"]
+    assert f"Example: tidings {' '.join(arguments)}" in result.stdout
 
 
 def test_an_error_is_one_line_and_exit_1() -> None:
-    result = tidings("bench", "analysis", "--posts", "absent.parquet")
+    result = tidings("match", "absent.parquet", "absent.jsonl")
     assert result.returncode == 1 and result.stdout == ""
     assert len(result.stderr.splitlines()) == 1 and "absent.parquet" in result.stderr
-    assert "Traceback" in tidings("--debug", "bench", "analysis", "--posts", "absent.parquet").stderr
+    assert "Traceback" in tidings("--debug", "match", "absent.parquet", "absent.jsonl").stderr
 
 
 def test_misuse_is_exit_2() -> None:
-    assert runner.invoke(app, ["bench", "analysis", "--rows", "many"]).exit_code == 2
+    assert runner.invoke(app, ["tour", "--posts", "many"]).exit_code == 2
     assert runner.invoke(app, ["nonsense"]).exit_code == 2
 
 

@@ -18,8 +18,8 @@ from rich.console import Console
 from tests.cli.conftest import Tidings
 from tests.spark import oracle
 from tidings.cli.board import Totals, board
+from tidings.cluster.journal import Load, Report
 from tidings.registry import Registry
-from tidings.spark.journal import Load, Report
 from tidings.spark.progress import Progress
 
 CONFIG = """

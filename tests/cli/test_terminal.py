@@ -18,8 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from benchmarks.result import Result
 from tests.cli.conftest import Tidings
-from tidings.bench.result import Result
 from tidings.cli import output
 from tidings.cli.checks import Check
 from tidings.cli.terminal import cell, visible

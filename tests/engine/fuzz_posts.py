@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tidings.bench.result import Result
+from benchmarks.result import Result
 from tidings.engine import Engine
 from tidings.language import evaluate, parse
 from tidings.model import Publication, PublicationError

@@ -9,7 +9,7 @@ import pytest
 
 from tests.nested import ASKED, EVENTS, expected
 from tidings.engine import Engine
-from tidings.index.sifting import Sifter
+from tidings.tables.sifting import Sifter
 
 
 def _pairs(found: pa.Table) -> list[tuple[str, str]]:

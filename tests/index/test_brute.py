@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.index.strategies import NOW, subscriptions, tables
+from tidings.analysis import ENGLISH
 from tidings.index import BruteForce
 from tidings.language import evaluate, parse
 from tidings.model import And, Not, Or, Publication, Query, QueryError, Subscription, Word
 from tidings.tables import publications
-from tidings.terms import ENGLISH
 from tidings.workloads import Posts, Stocks, q1, stock_subscriptions, tweet_based
 
 POSTS = Posts(seed=4, vocabulary=2200).table(120)

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.index.strategies import NOW, subscriptions, tables
+from tidings.analysis import ENGLISH, Analyser
 from tidings.index import guard
 from tidings.index.brute import BruteForce
 from tidings.index.guard import GuardIndex
@@ -23,7 +24,6 @@ from tidings.index.subscribers import FOREVER_AFTER, FOREVER_BEFORE, Record, lat
 from tidings.language import parse, to_text
 from tidings.model import Publication, Subscription
 from tidings.tables.rows import publications
-from tidings.terms import ENGLISH, Analyser
 from tidings.workloads import Posts, Stocks, q1, q2, stock_subscriptions, topic_based, tweet_based
 
 

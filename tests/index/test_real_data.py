@@ -9,15 +9,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from tidings.bench.matching import Workload
-from tidings.bench.names import Name
-from tidings.bench.workloads import workload
+from benchmarks.matching import Workload
+from benchmarks.names import Name
+from benchmarks.workloads import workload
+from tidings.analysis import ENGLISH
+from tidings.arrays import IntArray
 from tidings.index import BruteForce, GuardIndex, Matches
 from tidings.language import Content, evaluate_content, parse
 from tidings.model import Publication, Subscription
 from tidings.tables import publications
-from tidings.terms import ENGLISH
-from tidings.terms.vocabulary import IntArray
 
 PUBLICATIONS, SUBSCRIPTIONS = 20_000, 10_000
 BLOCK_ROWS = 5_000

@@ -9,10 +9,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pytest
 
+from tidings.arrays.packs import Pack
 from tidings.index import GuardIndex
-from tidings.index.single.packs import POST, Pack
 from tidings.language import parse
 from tidings.model import Publication, Subscription
+from tidings.terms.reader import POST
 
 QUERIES = (
     "fire", "fire smoke rain", "smoke -wind", '"fire smoke"', "has:volume", "volume:>3", "volume:>3 fire", "topic:news",

@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.index.strategies import NOW, subscriptions, tables
+from tidings.analysis import ENGLISH
 from tidings.index.guard import GuardIndex
 from tidings.index.store import Store, described
 from tidings.language import parse
 from tidings.model import DataError, Subscription
-from tidings.terms import ENGLISH
 
 GOLDEN = Path(__file__).parent / "golden" / "index-2"
 """An index of format 2, written by :func:`write_golden`; whatever the code becomes, it opens and answers as it did."""

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from hypothesis import strategies as st
 
+from tidings.analysis import Analyser
 from tidings.language import normal_form
 from tidings.model import (
     And,
@@ -30,7 +31,6 @@ from tidings.model import (
     Word,
 )
 from tidings.model.query import ATTRIBUTE_NAME, BARE_WORD, OPERATORS
-from tidings.terms import Analyser
 
 ANALYSER = Analyser()
 

@@ -1,8 +1,8 @@
 import pytest
 
+from tidings.analysis import Analyser
 from tidings.language import Conjunction, Sequence, normal_form, parse, parse_normal
 from tidings.model import Not, Or, Query, QueryError, Word
-from tidings.terms import Analyser
 
 ANALYSER = Analyser()
 

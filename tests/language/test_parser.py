@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from tidings.analysis import Analyser
 from tidings.language import parse, to_text
 from tidings.language.reader import Reader
 from tidings.model import (
@@ -26,7 +27,6 @@ from tidings.model import (
     Within,
     Word,
 )
-from tidings.terms import Analyser
 
 white, house, fire, smoke = Word("white"), Word("house"), Word("fire"), Word("smoke")
 

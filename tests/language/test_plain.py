@@ -2,11 +2,11 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tidings.analysis import Analyser
+from tidings.analysis.fast import FastAnalyser
 from tidings.language import Sequence, normal_form, parse
 from tidings.language.plain import PlainWords, plain_queries
 from tidings.model import And, QueryError, Word
-from tidings.terms import Analyser
-from tidings.terms.fast import FastAnalyser
 
 EXACT = Analyser()
 FAST = FastAnalyser()

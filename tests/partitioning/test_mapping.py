@@ -7,12 +7,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tidings.index.dictionary import Dictionary
-from tidings.index.files import write_arrays
+from tidings.arrays.files import write_arrays
 from tidings.language.atoms import FormPrefix
 from tidings.model import DataError
 from tidings.model.query import Contains, EndsWith, Equals, Present, StartsWith, Topic
 from tidings.partitioning import HashMapping, LearnedMapping, Owners
+from tidings.terms.dictionary import Dictionary
 
 
 def every_kind() -> Dictionary:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tidings.analysis.vocabulary import TermSets
 from tidings.partitioning import MatcherSets, Owners
-from tidings.terms.vocabulary import TermSets
 
 Lists = list[set[int]]
 

@@ -11,13 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidings.index.sample import Sample
+from tidings.analysis import ENGLISH
+from tidings.cluster import burdens_of, place
 from tidings.model import DataError
 from tidings.partitioning import HashMapping, LearnedMapping, Owners
-from tidings.placement import RAREST, Anycast, Lasp, Line, Placer, burdens_of, lasp, place
+from tidings.placement import RAREST, Anycast, Lasp, Line, Placer, lasp
 from tidings.placement.choices import Choices
 from tidings.placement.conjunctions import conjunctions_of
-from tidings.terms import ENGLISH
+from tidings.terms.sample import Sample
 from tidings.workloads import Posts, tweet_based
 
 PLACERS: dict[str, Callable[[int], Placer]] = {

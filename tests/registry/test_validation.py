@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tidings.analysis import Analyser
 from tidings.language import parse
 from tidings.model import DataError, QueryError
 from tidings.registry import validation
 from tidings.registry.columns import instant_column, text_column
 from tidings.registry.schemas import INSTANT, SUBSCRIPTION
 from tidings.registry.validation import Checked, check_ids, check_subscriptions
-from tidings.terms import Analyser
 
 ENGLISH = Analyser()
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)

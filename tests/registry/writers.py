@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from tidings.analysis import Analyser
 from tidings.registry import Receipt, Registry, folder, tables
 from tidings.registry.validation import check_subscriptions
-from tidings.terms import Analyser
 
 ROWS = 5
 """Rows of a batch."""

@@ -4,13 +4,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from tidings.analysis import ENGLISH
+from tidings.cluster import Homes, Placement, Router, once, place
 from tidings.index.guard import GuardIndex
-from tidings.partitioning import HashMapping, MatcherSets, Router
+from tidings.partitioning import HashMapping, MatcherSets
 from tidings.partitioning.mapping import hash_names
-from tidings.placement import Homes, Placement, once, place
 from tidings.shedding import PER_POST, Levels, Routed, shedder
 from tidings.tables.columns import place_columns
-from tidings.terms import ENGLISH
 from tidings.workloads import Posts, tweet_based
 
 POSTS = Posts(seed=3, vocabulary=2200).table(200)

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tidings.analysis.vocabulary import TermSets
 from tidings.model import DataError
 from tidings.partitioning import MatcherSets
 from tidings.shedding import PER_POST, Consensus, Random, Routed, Shed, Subscription, shedder
 from tidings.shedding.coins import FloatArray
-from tidings.terms.vocabulary import TermSets
 
 TERMS = 12
 LIMITS = st.one_of(st.sampled_from([0.0, 1.0, 2.0, 300.0, math.inf]), st.floats(0, 8))

@@ -16,15 +16,15 @@ import pyarrow.parquet as pq
 import pyspark
 from pyspark.sql import DataFrame, Observation, SparkSession
 
+from tidings.analysis import ENGLISH
+from tidings.cluster.notes import Notes
 from tidings.index import BruteForce
 from tidings.language import parse
 from tidings.model import DataError, Subscription
 from tidings.registry import Registry
 from tidings.spark import ParquetFiles, Plan, Releases, match
 from tidings.spark.matching import matched, matches, observed
-from tidings.spark.notes import Notes
 from tidings.spark.shipping import shipped
-from tidings.terms import ENGLISH
 from tidings.workloads import Posts, tweet_based
 
 POSTS = Posts(seed=9).table(600)

@@ -32,10 +32,10 @@ from deltalake import DeltaTable
 
 from tests.spark import oracle
 from tests.spark.driver import STEPS
-from tidings.index.store import replace_json
+from tidings.arrays.pages import replace_json
+from tidings.cluster.home import Home
+from tidings.cluster.overload import State
 from tidings.registry import Registry
-from tidings.spark.home import Home
-from tidings.spark.overload import State
 from tools.kafka import Broker
 
 ROOT = Path(__file__).parents[2]

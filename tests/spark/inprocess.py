@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from tidings.cluster.cut import Cut
+from tidings.cluster.notes import Notes
+from tidings.cluster.releases import Release
 from tidings.model.publication import FIELDS
-from tidings.spark.cut import Cut
-from tidings.spark.notes import Notes
-from tidings.spark.releases import Release
 from tidings.spark.workers import MatchAll, MatchShare, Route
 
 

@@ -21,12 +21,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tests.spark import plain
+from tidings.cluster.cut import Cut
+from tidings.cluster.home import Home
 from tidings.partitioning.mapping import hash_names
 from tidings.registry import Registry
 from tidings.registry.schemas import SUBSCRIPTION
 from tidings.shedding.coins import coins
-from tidings.spark.cut import Cut
-from tidings.spark.home import Home
 from tidings.workloads import Posts
 
 POSTS = Posts(seed=5, vocabulary=2_200, words=(4, 9))

@@ -18,7 +18,7 @@ import pyarrow as pa
 import Stemmer
 from deltalake import DeltaTable
 
-from tidings.terms import stopwords
+from tidings.analysis import stopwords
 
 Condition = Callable[["Post"], bool]
 

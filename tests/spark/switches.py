@@ -23,19 +23,19 @@ from pyspark.sql import SparkSession
 
 from tests.spark import oracle
 from tests.spark.driver import STEPS, aim, session_of
+from tidings.cluster.home import Home
+from tidings.cluster.learning import Learn, Teacher
+from tidings.cluster.mappings import Figures, Mappings, Page
+from tidings.cluster.releases import Plan
+from tidings.cluster.seen import Seen
+from tidings.cluster.shares import Shares
 from tidings.model import DataError
 from tidings.partitioning import LearnedMapping, Owners
 from tidings.placement import PlacerName
 from tidings.registry import Registry
 from tidings.spark.batches import Handler
 from tidings.spark.delta import DeltaSink
-from tidings.spark.home import Home
-from tidings.spark.learning import Learn, Teacher
-from tidings.spark.mappings import Figures, Mappings, Page
 from tidings.spark.pipeline import Pipeline, Running
-from tidings.spark.releases import Plan
-from tidings.spark.seen import Seen
-from tidings.spark.shares import Shares
 from tidings.spark.sinks import ParquetSink, Sink
 from tidings.spark.sources import posts_from_files
 

@@ -11,15 +11,15 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tests.spark.test_mappings import mapping, page
+from tests.cluster.test_mappings import mapping, page
+from tidings.cluster.cut import Cut
+from tidings.cluster.home import Home
+from tidings.cluster.learning import Learn
+from tidings.cluster.notes import Notes
+from tidings.cluster.releases import Plan, Release
 from tidings.registry import Registry
 from tidings.spark.batches import Handler
 from tidings.spark.columns import Columns
-from tidings.spark.cut import Cut
-from tidings.spark.home import Home
-from tidings.spark.learning import Learn
-from tidings.spark.notes import Notes
-from tidings.spark.releases import Plan, Release
 from tidings.spark.sinks import MemorySink
 
 PUBLICATIONS: Any = SimpleNamespace(sparkSession=SimpleNamespace(conf={"spark.sql.shuffle.partitions": "4"}))

@@ -20,16 +20,16 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tests.damages import DAMAGES, replace_registry
 from tests.spark import oracle
+from tidings.cluster.belonging import claimed, tie
+from tidings.cluster.home import Home
+from tidings.cluster.journal import Journal, Pin
+from tidings.cluster.releases import Plan
 from tidings.model import DataError
 from tidings.model.values import utc_now
 from tidings.registry import Registry
-from tidings.spark.belonging import claimed, tie
 from tidings.spark.delta import DeltaSink
-from tidings.spark.home import Home
-from tidings.spark.journal import Journal, Pin
 from tidings.spark.matching import match
 from tidings.spark.pipeline import Pipeline
-from tidings.spark.releases import Plan
 from tidings.spark.sinks import Batch, FileSink, MemorySink, ParquetSink, Sink, check_sink
 from tidings.spark.sources import posts_from_files
 from tidings.spark.workers import MATCH

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from tidings.cluster.learning import Learn
+from tidings.cluster.overload import Overload
+from tidings.cluster.releases import Plan
 from tidings.model import DataError
 from tidings.placement import PlacementPolicy
 from tidings.spark.columns import Columns
 from tidings.spark.config import Config, Trigger
 from tidings.spark.delta import DeltaSink
-from tidings.spark.learning import Learn
-from tidings.spark.overload import Overload
-from tidings.spark.releases import Plan
 from tidings.spark.sinks import ConsoleSink, KafkaSink, ParquetSink
 
 LEAST = """

@@ -13,15 +13,15 @@ import pytest
 from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
+from tidings.analysis import Analyser
 from tidings.cli.main import app
+from tidings.cluster import place
+from tidings.cluster.home import Home
+from tidings.cluster.releases import Plan, Releases
 from tidings.partitioning import HashMapping
 from tidings.partitioning.learning import Incidence, Salb, measure
-from tidings.placement import place
 from tidings.registry import Registry
 from tidings.spark.counting import count_terms
-from tidings.spark.home import Home
-from tidings.spark.releases import Plan, Releases
-from tidings.terms import Analyser
 from tidings.workloads import Posts, tweet_based
 
 pytestmark = pytest.mark.spark

@@ -15,14 +15,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from tests.cluster.test_mappings import page
 from tests.damages import DAMAGES, IN_PLACE, replace_registry, rewrite
 from tests.spark.inprocess import found
-from tests.spark.test_mappings import page
+from tidings.cluster.mappings import Mappings
+from tidings.cluster.releases import Plan, Release, Releases
 from tidings.model import DataError
 from tidings.partitioning import LearnedMapping, Owners
 from tidings.registry import Registry
-from tidings.spark.mappings import Mappings
-from tidings.spark.releases import Plan, Release, Releases
 
 NOW = datetime(2024, 5, 1, tzinfo=UTC)
 PLANS = [Plan("replicated"), Plan("partitioned", 3)]

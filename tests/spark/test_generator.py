@@ -19,11 +19,11 @@ pytest.importorskip("pyspark")
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
+from tidings.cluster.home import Home
+from tidings.cluster.journal import Report
+from tidings.cluster.notes import Notes
+from tidings.cluster.overload import Governor, Overload, admitted
 from tidings.spark.generator import NAME, Options, StreamReader, register
-from tidings.spark.home import Home
-from tidings.spark.journal import Report
-from tidings.spark.notes import Notes
-from tidings.spark.overload import Governor, Overload, admitted
 
 
 class Clock:

@@ -18,17 +18,17 @@ from deltalake import DeltaTable
 
 from tests.damages import DAMAGES, replace_registry
 from tests.spark.local import Local
+from tidings.cluster.home import Home
+from tidings.cluster.learning import Learn
+from tidings.cluster.releases import Plan
 from tidings.model import DataError
 from tidings.registry import Registry
 from tidings.spark import workers
 from tidings.spark.batches import ATTEMPTS, Handler
 from tidings.spark.columns import Columns
 from tidings.spark.delta import DeltaSink
-from tidings.spark.home import Home
-from tidings.spark.learning import Learn
 from tidings.spark.matching import match
 from tidings.spark.opened import Opened
-from tidings.spark.releases import Plan
 from tidings.spark.sinks import Batch, CallableSink, ParquetSink, Sink
 from tidings.spark.workers import MATCH
 

@@ -14,14 +14,14 @@ from pyspark.errors import PythonException
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
+from tidings.analysis import ENGLISH
+from tidings.cluster.notes import Notes
 from tidings.index import BruteForce
 from tidings.language import parse
 from tidings.model import DataError, Subscription
 from tidings.registry import Registry
 from tidings.spark import Columns, Plan, Releases, match
 from tidings.spark.matching import matched, matches, observed, rejected
-from tidings.spark.notes import Notes
-from tidings.terms import ENGLISH
 from tidings.workloads import Posts, tweet_based
 
 pytestmark = pytest.mark.spark

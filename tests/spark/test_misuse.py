@@ -15,13 +15,13 @@ pytest.importorskip("pyspark")
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
+from tidings.cluster.releases import Plan
 from tidings.model import DataError
 from tidings.registry import Registry
 from tidings.spark.config import Config
 from tidings.spark.delta import DeltaSink
 from tidings.spark.matching import match
 from tidings.spark.pipeline import Pipeline
-from tidings.spark.releases import Plan
 from tidings.spark.sinks import ConsoleSink, KafkaSink, MemorySink, ParquetSink
 from tidings.spark.sources import posts_from_files, with_unread
 

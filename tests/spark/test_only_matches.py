@@ -9,11 +9,11 @@ import pytest
 
 from tests.nested import ASKED, EVENTS, expected
 from tests.spark import inprocess
+from tidings.analysis import ENGLISH
+from tidings.cluster.releases import Release
 from tidings.registry.validation import check_subscriptions
 from tidings.spark import Plan, Releases
-from tidings.spark.releases import Release
 from tidings.spark.workers import MatchAll, MatchShare, OnlyMatches, Route
-from tidings.terms import ENGLISH
 
 PLANS = {"replicated": Plan("replicated"), "partitioned": Plan("partitioned", 3)}
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from tidings.cluster.releases import Plan, Releases
 from tidings.registry import Registry
 from tidings.spark import opened as module
 from tidings.spark.opened import Opened
-from tidings.spark.releases import Plan, Releases
 from tidings.tables.canonical import canonical
 
 POST = canonical(pa.table({"id": ["p"], "text": ["The White House is on fire"]}))

@@ -9,11 +9,11 @@ import pyarrow as pa
 import pytest
 
 from tests.spark import oracle
+from tidings.cluster.cut import Cut, cut_posts, looked_at
 from tidings.index import BruteForce, GuardIndex
 from tidings.language import parse
 from tidings.model import Subscription
 from tidings.registry import Registry
-from tidings.spark.cut import Cut, cut_posts, looked_at
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -19,23 +19,23 @@ from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # as everybody calls it
 
+from tests.cluster.test_mappings import page
 from tests.spark import oracle
 from tests.spark.faults import NEVER, stay_at
-from tests.spark.test_mappings import page
-from tidings.index.store import replace_json
+from tidings.arrays.pages import replace_json
+from tidings.cluster.backlog import Backlog, planned_end
+from tidings.cluster.home import Home
+from tidings.cluster.journal import Pin, Report
+from tidings.cluster.mappings import Mappings
+from tidings.cluster.notes import Notes, Shed, Tally
+from tidings.cluster.overload import Governor, Overload, State, admitted
+from tidings.cluster.releases import Plan, Releases
+from tidings.cluster.seen import Seen
 from tidings.model import DataError
 from tidings.partitioning import LearnedMapping, Owners
 from tidings.registry import Registry
-from tidings.spark.backlog import Backlog, planned_end
 from tidings.spark.generator import register
-from tidings.spark.home import Home
-from tidings.spark.journal import Pin, Report
-from tidings.spark.mappings import Mappings
-from tidings.spark.notes import Notes, Shed, Tally
-from tidings.spark.overload import Governor, Overload, State, admitted
 from tidings.spark.pipeline import Pipeline
-from tidings.spark.releases import Plan, Releases
-from tidings.spark.seen import Seen
 from tidings.spark.sinks import MemorySink, ParquetSink
 from tidings.spark.sources import posts_from_files
 

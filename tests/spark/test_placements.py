@@ -14,6 +14,12 @@ import pytest
 
 from tests.spark import oracle
 from tests.spark.inprocess import found, read
+from tidings.analysis import ENGLISH
+from tidings.cluster.home import Home
+from tidings.cluster.learning import Learn, Teacher
+from tidings.cluster.releases import Plan, Release, Releases
+from tidings.cluster.seen import Seen
+from tidings.cluster.shares import Shares
 from tidings.index import BruteForce
 from tidings.index.subscribers import with_all_columns
 from tidings.language import parse
@@ -22,12 +28,6 @@ from tidings.partitioning import HashMapping
 from tidings.partitioning.learning import PartitionerName
 from tidings.placement import Lasp, PlacementPolicy, PlacerName
 from tidings.registry import Registry
-from tidings.spark.home import Home
-from tidings.spark.learning import Learn, Teacher
-from tidings.spark.releases import Plan, Release, Releases
-from tidings.spark.seen import Seen
-from tidings.spark.shares import Shares
-from tidings.terms import ENGLISH
 
 POSTS = oracle.POSTS.table(200)
 PLAN = Plan("partitioned", 5)

@@ -22,14 +22,14 @@ from pyspark.sql import DataFrame, SparkSession
 from tests.spark import oracle
 from tests.spark.faults import ROOT, archived
 from tests.spark.switches import POINTS, SCENES, Play
+from tidings.cluster.journal import Pin
+from tidings.cluster.learning import Learn
+from tidings.cluster.releases import Plan, Release
 from tidings.model import DataError
 from tidings.placement import PlacerName
 from tidings.spark import batches
-from tidings.spark.journal import Pin
-from tidings.spark.learning import Learn
 from tidings.spark.matching import matched as as_it_is
 from tidings.spark.pipeline import Pipeline
-from tidings.spark.releases import Plan, Release
 from tidings.spark.sinks import MemorySink
 from tidings.spark.sources import posts_from_files
 

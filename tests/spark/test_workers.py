@@ -11,10 +11,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.spark import inprocess
-from tidings.index import gathering
+from tidings.analysis import ENGLISH, Analyser
+from tidings.arrays import gathering
 from tidings.registry.validation import check_subscriptions
 from tidings.spark import Plan, Releases, workers
-from tidings.terms import ENGLISH, Analyser
 from tidings.workloads import Posts
 
 
@@ -63,7 +63,7 @@ def test_what_is_sent_to_matchers_is_the_same_when_it_is_sent_again(tmp_path: Pa
 
 def _words_of(analyser: Analyser):  # type: ignore[no-untyped-def]  # a closure that Spark pickles
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from tidings.terms.fast import FastAnalyser  # noqa: PLC0415  # on the worker
+        from tidings.analysis.fast import FastAnalyser  # noqa: PLC0415  # on the worker
 
         fast = FastAnalyser(analyser)
         for batch in batches:

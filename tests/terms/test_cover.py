@@ -17,7 +17,16 @@ from tests.terms.test_intervals import ranges
 from tidings.model import Circle, Rectangle, Region
 from tidings.terms import cells, intervals
 from tidings.terms.cover import bounded_covers
-from tidings.terms.labels import MAX_DEPTH, ROOT, bit_label, children, common_ancestor, contains, depth_of, descendants
+from tidings.terms.labels import (
+    MAX_DEPTH,
+    ROOT,
+    bit_label,
+    children,
+    common_ancestor,
+    contains,
+    depth_of,
+    descendants,
+)
 
 SMALL_DEPTH = 6
 """Areas are unions of the 64 nodes at this depth, so that an area can be asked exhaustively."""

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tidings.analysis import Analyser
 from tidings.language import parse
 from tidings.model import DataError, Publication
 from tidings.tables import publications
-from tidings.terms import Analyser
 from tidings.workloads import (
     Stocks,
     q3,

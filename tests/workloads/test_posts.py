@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tidings.analysis import Analyser
+from tidings.analysis.stopwords import ENGLISH
 from tidings.language import evaluate, parse
 from tidings.model import DataError, Publication
 from tidings.tables import publications
-from tidings.terms import Analyser
-from tidings.terms.stopwords import ENGLISH
 from tidings.workloads import Posts
 from tidings.workloads.bags import Bags
 from tidings.workloads.lexicon import REAL_WORDS

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from tidings.analysis import Analyser
 from tidings.language import evaluate, parse
 from tidings.model import And, DataError, Publication, Query, Word
-from tidings.terms import Analyser
 from tidings.workloads import Posts, Topics, extract_topics, topic_based, tweet_based
 from tidings.workloads.bags import Bags
 

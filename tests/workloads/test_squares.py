@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from tidings.analysis import Analyser
 from tidings.language import evaluate, parse
 from tidings.model import And, DataError, Or, Publication, Query, Rectangle, Within, Word
 from tidings.model.region import distance_m
-from tidings.terms import Analyser
 from tidings.workloads import Posts, q1, q2, q3, q3_regions
 from tidings.workloads.squares import MIN_SIDE_KM
 

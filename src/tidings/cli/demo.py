@@ -21,19 +21,19 @@ from pyspark.sql import SparkSession
 from rich.console import Console
 from rich.table import Table
 
-from tidings.bench.plot import Panel, save
+from tidings.analysis import ENGLISH
 from tidings.cli.board import Totals, board
+from tidings.cli.plot import Panel, save
 from tidings.cli.screen import Screen, check
 from tidings.cli.terminal import cell
 from tidings.cli.tour import QUERIES
+from tidings.cluster.releases import Plan
 from tidings.model import DataError
 from tidings.registry import Registry
 from tidings.spark.config import started
 from tidings.spark.generator import NAME, register
 from tidings.spark.pipeline import Pipeline, Running
 from tidings.spark.progress import Progress
-from tidings.spark.releases import Plan
-from tidings.terms import ENGLISH
 from tidings.workloads import Posts, q1, q2, tweet_based
 from tidings.workloads.subscriptions import subscription_table
 from tidings.workloads.themes import THEMES

@@ -15,10 +15,10 @@ from tidings.cli.output import progress, tell_rejected
 from tidings.cli.sinks import Write, counted, printed, saved
 from tidings.cli.terminal import say
 from tidings.engine import Engine
-from tidings.index.sample import MAX_ROWS
-from tidings.index.sifting import Sifter
 from tidings.model import DataError
 from tidings.registry import Registry
+from tidings.tables.sifting import Sifter
+from tidings.terms.sample import MAX_ROWS
 
 MOST_MATCHES = 1_000_000
 """About so many matches are held at once."""

@@ -17,8 +17,8 @@ from tidings.cli.terminal import cell
 from tidings.model import DataError
 
 if TYPE_CHECKING:
-    from tidings.spark.learning import Count
-    from tidings.spark.mappings import Page
+    from tidings.cluster.learning import Count
+    from tidings.cluster.mappings import Page
 
 EXAMPLE = "Example: tidings learn state --matchers 24"
 _FIGURES = {"spread": "matchers a post is sent to", "imbalance": "largest load, mean 1", "throughput": "of one matcher"}
@@ -62,9 +62,9 @@ def learn(  # noqa: PLR0913  # each is an option
 
     require_spark()
     from tidings.cli.output import progress  # noqa: PLC0415
+    from tidings.cluster.home import Home  # noqa: PLC0415
+    from tidings.cluster.learning import Learn, Teacher  # noqa: PLC0415
     from tidings.registry import Registry  # noqa: PLC0415
-    from tidings.spark.home import Home  # noqa: PLC0415
-    from tidings.spark.learning import Learn, Teacher  # noqa: PLC0415
 
     named = split or registry
     known = None if named is None else Registry(named)
@@ -82,10 +82,10 @@ def _counted(path: Path, split: bool) -> Count:
     """Posts of a file or folder, counted by Spark."""
     from pyspark.sql import functions as F  # noqa: N812, PLC0415  # as everybody calls it
 
+    from tidings.cluster.learning import HELD_OUT  # noqa: PLC0415
     from tidings.partitioning import MAX_MATCHERS  # noqa: PLC0415
     from tidings.spark.config import started  # noqa: PLC0415
     from tidings.spark.counting import count_terms  # noqa: PLC0415
-    from tidings.spark.learning import HELD_OUT  # noqa: PLC0415
     from tidings.spark.sinks import spark_path  # noqa: PLC0415
 
     posts = started("tidings learn", {"spark.ui.enabled": "false"}).read.parquet(spark_path(path))

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from tidings.cli import bench, doctor, explain, learn, match, run, subscribe, tidy
+from tidings.cli import doctor, explain, learn, match, run, subscribe, tidy
 from tidings.cli.terminal import say
 from tidings.model import TidingsError
 
@@ -24,7 +24,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.add_typer(bench.app)
 app.command(epilog=match.EXAMPLE)(match.match)
 app.command(epilog=subscribe.SUBSCRIBE_EXAMPLE)(subscribe.subscribe)
 app.command(epilog=subscribe.UNSUBSCRIBE_EXAMPLE)(subscribe.unsubscribe)

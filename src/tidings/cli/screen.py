@@ -14,11 +14,11 @@ from rich.console import Console
 from rich.text import Text
 
 from tidings.cli.terminal import visible
+from tidings.cluster.journal import Report
 from tidings.index import BruteForce
 from tidings.language import parse
 from tidings.model import Subscription
 from tidings.registry import Registry
-from tidings.spark.journal import Report
 from tidings.spark.sinks import Batch
 from tidings.workloads import Posts
 

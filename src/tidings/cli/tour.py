@@ -10,11 +10,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tidings.analysis import Analyser
 from tidings.cli.terminal import cell, visible
 from tidings.language import Content, covers, evaluate_content, explain, normal_form, parse, to_text
 from tidings.model import Publication, QueryError, Rejected, Subscription
 from tidings.tables import publications
-from tidings.terms import Analyser
 from tidings.workloads import Posts
 
 QUERIES = {

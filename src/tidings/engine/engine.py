@@ -7,7 +7,6 @@ saved one lacks is read from the registry when the folder is opened again.
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import math
 import threading
@@ -24,10 +23,11 @@ from uuid import uuid4
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tidings.analysis import ENGLISH, Analyser
+from tidings.arrays.locks import owned
 from tidings.index import GuardIndex
 from tidings.index.guard import FEW
 from tidings.index.matcher import Clock
-from tidings.index.sifting import Sifter
 from tidings.index.store import Store, described
 from tidings.index.subscribers import COLUMNS, FOREVER_AFTER, FOREVER_BEFORE, keyed
 from tidings.language import Explanation, explain, parse, to_text
@@ -50,10 +50,9 @@ from tidings.registry.validation import check_ids, check_subscriptions
 from tidings.tables.canonical import left_out
 from tidings.tables.columns import instant_key
 from tidings.tables.given import given_table
-from tidings.terms import ENGLISH, Analyser
+from tidings.tables.sifting import Sifter
 
 INDEX = "index"
-LOCK = "lock"
 SAVE_AFTER = 50_000
 """So many changes wait for the index to be saved; until then a folder that is opened reads them from the registry."""
 
@@ -556,22 +555,13 @@ class Engine:
 
 
 def _owned(folder: Path) -> IO[str] | None:
-    """The lock of a folder, to be held for as long as it is written to.
-
-    None if another process has it, or if nothing can be written there, as where one only wants to match.
-    """
+    """The lock of a folder; None if another process has it, or if nothing can be written there, as where one only
+    wants to match."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        file = (folder / LOCK).open("a")
+        return owned(folder)
     except OSError as error:
         _log.info("the index in %s is not saved: %s", folder, error)
         return None
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        file.close()
-        return None
-    return file
 
 
 def _unique(ids: Iterable[str]) -> list[str]:

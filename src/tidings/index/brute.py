@@ -17,6 +17,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tidings.analysis import ENGLISH, Analyser
+from tidings.arrays import IntArray
 from tidings.index.matcher import Clock, Counters, Matches
 from tidings.language import Content, ResolvedAtom, Sequence, holds, resolve
 from tidings.language.atoms import NOTHING_LEFT
@@ -24,8 +26,6 @@ from tidings.model import And, Not, Or, Publication, Query, QueryError, Rectangl
 from tidings.model.query import Atom
 from tidings.model.values import utc_now
 from tidings.tables.rows import publications
-from tidings.terms import ENGLISH, Analyser
-from tidings.terms.vocabulary import IntArray
 
 _NO, _YES, _OPEN = 0, 1, 2
 

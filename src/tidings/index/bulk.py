@@ -8,15 +8,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tidings.index.dictionary import Dictionary
-from tidings.index.distinct import distinct_lists
+from tidings.analysis import Analyser
+from tidings.analysis.fast import FastAnalyser
+from tidings.arrays import IntArray
+from tidings.arrays.distinct import distinct_lists
 from tidings.index.entries import NO_TEST, Loose, runs
 from tidings.index.kernels import ALWAYS
-from tidings.index.sample import Sample
 from tidings.language.plain import plain_queries
-from tidings.terms import Analyser
-from tidings.terms.fast import FastAnalyser
-from tidings.terms.vocabulary import IntArray
+from tidings.terms.dictionary import Dictionary
+from tidings.terms.sample import Sample
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,11 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tidings.arrays import IdArray, IntArray
+from tidings.arrays.growing import read_only
+from tidings.arrays.packs import Pack
 from tidings.index.predicates import Predicates
-from tidings.index.single.packs import TABLE, Pack
+from tidings.index.single.packs import TABLE
 from tidings.model import DataError
-from tidings.terms.growing import read_only
-from tidings.terms.vocabulary import IdArray, IntArray
 
 NO_TEST = -1
 _MOST = 2**31

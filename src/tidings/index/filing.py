@@ -5,16 +5,16 @@ from __future__ import annotations
 from datetime import datetime
 
 from tidings.index import kernels
-from tidings.index.dictionary import Dictionary
 from tidings.index.entries import NO_TEST, Entry
 from tidings.index.predicates import Predicates, range_keys
-from tidings.index.sample import Sample
 from tidings.language import Conjunction, ResolvedAtom, Sequence
 from tidings.language.covering import closed
 from tidings.model.query import Range, Within
 from tidings.model.region import Rectangle
 from tidings.tables.columns import instant_key, number_key
 from tidings.terms import cells, intervals
+from tidings.terms.dictionary import Dictionary
+from tidings.terms.sample import Sample
 
 MAX_COVER = 8
 

@@ -18,15 +18,16 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from tidings.analysis import ENGLISH, Analyser
+from tidings.analysis.vocabulary import TermSets
+from tidings.arrays import IntArray
 from tidings.index.bulk import file_plain
-from tidings.index.dictionary import Dictionary
 from tidings.index.entries import Entry, joined, loose
 from tidings.index.filing import Filer
 from tidings.index.matcher import Clock, Counters, Matches
 from tidings.index.predicates import Arrays, Predicates
 from tidings.index.recent import Counts, Recent
 from tidings.index.renumbering import Numbering
-from tidings.index.sample import Sample
 from tidings.index.scanning import Deliveries, Found, Scratch, State, blocks, fanned_out, scan_one
 from tidings.index.segment import Segment, Source, compiled, living, tidied, together
 from tidings.index.store import Filed, Saved, Store, Unsaved, unsaved
@@ -37,9 +38,9 @@ from tidings.model import Match, Publication, Subscription
 from tidings.model.values import utc_now
 from tidings.tables.columns import ABSENT, column_keys, instant_key, is_instant, place_columns
 from tidings.tables.validity import good_rows
-from tidings.terms import ENGLISH, Analyser
 from tidings.terms.cells import cells
-from tidings.terms.vocabulary import IntArray, TermSets
+from tidings.terms.dictionary import Dictionary
+from tidings.terms.sample import Sample
 
 MAX_RECENT = 1 << 16
 MAX_WORDS = 4_000_000

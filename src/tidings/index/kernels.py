@@ -93,7 +93,7 @@ def _has_near(words, window, tokens):
 
 @numba.njit(cache=True, nogil=True)
 def _any_between(mark, low, high, numbers):
-    """Whether any of the numbers that a mark stands for (tidings.index.several) is between two keys."""
+    """Whether any of the numbers that a mark stands for (tidings.terms.several) is between two keys."""
     k, width = mark - ABSENT, numbers.shape[1]
     number = numbers[k // width, k % width]
     while number != ABSENT:
@@ -226,7 +226,7 @@ def match_chained(first_row, terms, term_offsets, numbers, lon, lat, token_offse
     """Match rows against chained entries; stops before a row whose matches do not fit into ``out``.
 
     ``terms`` int32 with ``term_offsets`` int64[rows + 1]: the terms of each row, -1 for one nobody asks for.
-    ``numbers`` int64[rows + more, slots]: see tidings.index.several. The entries of term t are starts[t], then link[e],
+    ``numbers`` int64[rows + more, slots]: see tidings.terms.several. The entries of term t are starts[t], then link[e],
     until -1; those from ``limit`` on are newer than the reader and not there. entry_queries[e] is the query q of an
     entry, or -q - 1 where q has other entries in this table that may match the same row. ``bits``
     uint32[terms / 32 + 1] and ``query_bits`` uint32[queries / 32 + 2] are scratch, all 0 before and after. Matched

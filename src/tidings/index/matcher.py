@@ -9,8 +9,8 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from tidings.arrays import IntArray
 from tidings.model import Subscription
-from tidings.terms.vocabulary import IntArray
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,20 +12,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tidings.index.dictionary import Dictionary
+from tidings.arrays.growing import Growing
 from tidings.index.kernels import BOX, CIRCLE, SEQUENCE
 from tidings.language import Sequence
 from tidings.language.covering import closed
 from tidings.model.query import Range, Within
 from tidings.model.region import Rectangle
-from tidings.tables.columns import Slot, instant_key, number_key, number_keys
-from tidings.terms.growing import Growing
+from tidings.tables.columns import LAT, LON, Slot, instant_key, number_key, number_keys
+from tidings.terms.dictionary import Dictionary
 
 Arrays = tuple[npt.NDArray[Any], ...]
 
 FIELDS = ("kinds", "slots", "keys", "circles", "sequence_words", "sequence_offsets")
-LON, LAT = 0, 1
-"""The slots of places; columns of numbers come after them."""
 
 
 @dataclass(slots=True)

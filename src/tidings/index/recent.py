@@ -10,12 +10,12 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from tidings.arrays import IdArray
+from tidings.arrays.growing import Growing, read_only
 from tidings.index.entries import NO_TEST, Entries, Entry, Loose
 from tidings.index.segment import Source
 from tidings.index.subscribers import FIRST_ROOM, NO_NUMBERS, TEXT, Asked, ChainedSubscribers, Row, table_of
 from tidings.model import Match
-from tidings.terms.growing import Growing, read_only
-from tidings.terms.vocabulary import IdArray
 
 _NO_BOXES = read_only(np.zeros((4, 0), dtype=np.int32))
 

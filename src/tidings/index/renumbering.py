@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tidings.index.dictionary import Dictionary
+from tidings.arrays import IdArray
 from tidings.index.entries import Loose
 from tidings.index.predicates import Predicates
 from tidings.index.segment import Segment, Source, compiled
-from tidings.terms.vocabulary import IdArray
+from tidings.terms.dictionary import Dictionary
 
 
 @dataclass(frozen=True, slots=True)

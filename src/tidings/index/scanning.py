@@ -15,19 +15,20 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tidings.analysis import Analyser
+from tidings.arrays import IdArray, IntArray
+from tidings.arrays.packs import Pack
 from tidings.index import kernels
 from tidings.index.boxes.kernels import match_boxes
-from tidings.index.dictionary import Dictionary
 from tidings.index.entries import Entries
 from tidings.index.fan_out.kernels import fan_out, fan_out_masks
 from tidings.index.predicates import Arrays
-from tidings.index.reader import Batch, Post, Reader
 from tidings.index.recent import RecentView
 from tidings.index.segment import Segment
 from tidings.index.single.kernels import fan_out_one, match_one
-from tidings.index.single.packs import CONDITIONS, ROOM, Pack
-from tidings.terms import Analyser
-from tidings.terms.vocabulary import IdArray, IntArray
+from tidings.index.single.packs import CONDITIONS, ROOM
+from tidings.terms.dictionary import Dictionary
+from tidings.terms.reader import Batch, Post, Reader
 
 MaskArray = npt.NDArray[np.uint32]
 

@@ -14,12 +14,12 @@ from itertools import repeat
 import numpy as np
 import pyarrow as pa
 
-from tidings.index.distinct import distinct_lists
+from tidings.arrays import IdArray, IntArray
+from tidings.arrays.distinct import distinct_lists
 from tidings.index.entries import Entries, Loose, joined, loosened, runs, side_by_side
 from tidings.index.predicates import Predicates
 from tidings.index.subscribers import TEXT, Asked, Subscribers
 from tidings.model import Match
-from tidings.terms.vocabulary import IdArray, IntArray
 
 
 @dataclass(frozen=True)

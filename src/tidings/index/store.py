@@ -7,8 +7,6 @@ can always be made again from the registry, so whatever is wrong with a file is 
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,18 +17,18 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tidings.index.dictionary import Dictionary
+from tidings.analysis import Analyser
+from tidings.analysis.analyser import FOLDING
+from tidings.arrays import IntArray
+from tidings.arrays.files import JSON, ArrayFile, named, open_verified, write_arrays
+from tidings.arrays.pages import checked, read_page, replace_json
+from tidings.arrays.strings import StringTable
 from tidings.index.entries import Entries
-from tidings.index.files import JSON, ArrayFile, named, open_verified, write_arrays
-from tidings.index.pages import checked, read_page
 from tidings.index.predicates import Predicates
 from tidings.index.segment import Segment
-from tidings.index.strings import StringTable
 from tidings.index.subscribers import Subscribers
 from tidings.model import DataError
-from tidings.terms import Analyser
-from tidings.terms.analyser import FOLDING
-from tidings.terms.vocabulary import IntArray
+from tidings.terms.dictionary import Dictionary
 
 MANIFEST = "manifest.json"
 FORMAT = 2
@@ -94,21 +92,6 @@ def unsaved(filed: Filed, saved: Saved) -> Unsaved:
 def described(analyser: Analyser) -> str:
     """The same text in every process, which ``repr`` of a set is not; another one where folding has changed."""
     return repr((FOLDING, analyser.language, analyser.stemming, sorted(analyser.stop_words or ())))
-
-
-def replace_json(path: Path, value: JSON) -> None:
-    """Let a file hold this, on disk, at once or not at all."""
-    temporary = path.with_name(f"{path.name}.tmp")
-    with temporary.open("w") as file:
-        json.dump(value, file)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
 
 
 @dataclass(frozen=True, slots=True)

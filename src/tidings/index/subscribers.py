@@ -19,14 +19,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidings.index.gathering import check_size, gathered
+from tidings.arrays import IdArray, IntArray
+from tidings.arrays.gathering import check_size, gathered
+from tidings.arrays.growing import Growing, read_only
+from tidings.arrays.packs import Pack
+from tidings.arrays.strings import StringTable, some_texts, text_bytes
 from tidings.index.single.kernels import some_values
-from tidings.index.single.packs import ASKED, Pack
-from tidings.index.strings import StringTable, some_texts, text_bytes
+from tidings.index.single.packs import ASKED
 from tidings.model import Subscription
 from tidings.tables.columns import instant_key
-from tidings.terms.growing import Growing, read_only
-from tidings.terms.vocabulary import IdArray, IntArray
 
 FOREVER_BEFORE, FOREVER_AFTER = -(2**63) + 1, 2**63 - 1
 COLUMNS = ("id", "subscriber", "tag", "query", "query_version", "since", "until")

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
+from tidings.analysis import ENGLISH, Analyser
 from tidings.index.matcher import Clock, Counters, Matches
 from tidings.language import Conjunction, Content, ResolvedAtom, Sequence, holds, normal_form
 from tidings.model import Rejected, Subscription
 from tidings.model.values import utc_now
 from tidings.tables.rows import publications
-from tidings.terms import ENGLISH, Analyser
 
 
 @dataclass(slots=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence as Steps
 from dataclasses import dataclass, field
 
+from tidings.analysis import Analyser
 from tidings.model.errors import QueryError
 from tidings.model.query import (
     Atom,
@@ -25,7 +26,6 @@ from tidings.model.query import (
     Within,
     Word,
 )
-from tidings.terms import Analyser
 
 MIN_PREFIX_CHARS = 2
 MAX_PHRASE_WORDS = 100

@@ -17,12 +17,12 @@ from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
+from tidings.analysis import ENGLISH, Analyser
 from tidings.language.atoms import FormPrefix, ResolvedAtom, Sequence, has_piece, is_below
 from tidings.language.normal import Conjunction, normal_form
 from tidings.model.query import Bound, Contains, EndsWith, Equals, Present, Query, Range, StartsWith, Topic, Within
 from tidings.model.region import Circle, Rectangle, distance_m
 from tidings.model.values import equality_texts, instant_text, number_text, read_instant, read_number
-from tidings.terms import ENGLISH, Analyser
 
 _DOMAINS = {"lat": (-90.0, 90.0), "lon": (-180.0, 180.0)}
 _ONE_VALUE = frozenset({"id", "ts", *_DOMAINS})

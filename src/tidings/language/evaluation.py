@@ -9,6 +9,7 @@ from collections import Counter, deque
 from dataclasses import dataclass
 from datetime import datetime
 
+from tidings.analysis import ENGLISH, Analyser, Token
 from tidings.language.atoms import NOTHING_LEFT, FormPrefix, ResolvedAtom, Sequence, has_piece, is_below, resolve
 from tidings.model.errors import PublicationError, QueryError
 from tidings.model.publication import Publication
@@ -27,7 +28,6 @@ from tidings.model.query import (
     Within,
 )
 from tidings.model.values import Value, equality_texts, value_text
-from tidings.terms import ENGLISH, Analyser, Token
 
 
 @dataclass(frozen=True, slots=True)

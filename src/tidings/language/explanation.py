@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tidings.analysis import ENGLISH, Analyser
 from tidings.language.atoms import FormPrefix, ResolvedAtom, Sequence
 from tidings.language.evaluation import Content, holds
 from tidings.language.normal import Conjunction, normal_form
@@ -11,7 +12,6 @@ from tidings.language.printer import to_text
 from tidings.model.publication import Publication
 from tidings.model.query import Query, Topic, Within
 from tidings.model.values import Value, value_text
-from tidings.terms import ENGLISH, Analyser
 
 _TOLD = 5
 """So many values of an attribute are named."""

@@ -10,10 +10,10 @@ from collections import Counter
 from dataclasses import dataclass
 from math import prod
 
+from tidings.analysis import Analyser
 from tidings.language.atoms import NOTHING_LEFT, ResolvedAtom, resolve
 from tidings.model.errors import QueryError
 from tidings.model.query import And, Not, Or, Query
-from tidings.terms import Analyser
 
 MAX_TERMS = 1_024
 MAX_DEPTH = 64

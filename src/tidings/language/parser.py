@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from tidings.analysis import ENGLISH, Analyser
 from tidings.language.normal import MAX_DEPTH, Conjunction, normal_form
 from tidings.language.padres import PadresReader
 from tidings.language.printer import to_text
 from tidings.language.reader import Reader
 from tidings.model.errors import QueryError
 from tidings.model.query import UNWRITABLE, Query
-from tidings.terms import ENGLISH, Analyser
 
 MAX_QUERY_CHARS = 4_096
 

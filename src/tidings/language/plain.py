@@ -15,9 +15,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidings.terms import Analyser
-from tidings.terms.fast import FastAnalyser
-from tidings.terms.vocabulary import TermSets
+from tidings.analysis import Analyser
+from tidings.analysis.fast import FastAnalyser
+from tidings.analysis.vocabulary import TermSets
 
 # 2,048 characters have at most 1,024 words, so no limit of the language is near.
 _PLAIN = r"^[A-Za-z0-9]{1,64}( [A-Za-z0-9]{1,64})*$"

@@ -1,6 +1,13 @@
 """The values that everything else is about, and the errors. Plain, frozen, without dependencies."""
 
-from tidings.model.errors import DataError, HistoryError, PublicationError, QueryError, SubscriptionError, TidingsError
+from tidings.model.errors import (
+    DataError,
+    HistoryError,
+    PublicationError,
+    QueryError,
+    SubscriptionError,
+    TidingsError,
+)
 from tidings.model.publication import Publication
 from tidings.model.query import (
     And,

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from tidings.terms.kernels import fnv1a
+from tidings.arrays.kernels import fnv1a
 
 
 @numba.njit(cache=True, nogil=True)

@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tidings.index.dictionary import Dictionary
-from tidings.index.files import named, open_verified, write_arrays
+from tidings.arrays import IdArray, IntArray
+from tidings.arrays.files import named, open_verified, write_arrays
 from tidings.model import DataError
 from tidings.partitioning import kernels
-from tidings.terms.vocabulary import IdArray, IntArray
+from tidings.terms.dictionary import Dictionary
 
 MAX_MATCHERS = 256
 HashArray = npt.NDArray[np.uint64]

@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tidings.analysis.vocabulary import TermSets
+from tidings.arrays import IntArray
 from tidings.partitioning import kernels
 from tidings.partitioning.mapping import HashArray, Owners
-from tidings.terms.vocabulary import IntArray, TermSets
 
 WordArray = npt.NDArray[np.uint64]
 _WORD_BITS = 64

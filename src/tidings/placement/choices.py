@@ -11,10 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from tidings.analysis.vocabulary import TermSets
+from tidings.arrays import IdArray
 from tidings.partitioning import Mapping, Owners
 from tidings.placement import kernels
 from tidings.placement.conjunctions import Conjunctions
-from tidings.terms.vocabulary import IdArray, TermSets
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,16 +11,17 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from tidings.analysis import Analyser
+from tidings.analysis.vocabulary import TermSets
+from tidings.arrays import IdArray, IntArray
 from tidings.index.bulk import Plain, file_plain
-from tidings.index.dictionary import Dictionary
 from tidings.index.entries import runs
 from tidings.index.filing import Filer
 from tidings.index.kernels import ALWAYS
 from tidings.index.predicates import Predicates
-from tidings.index.sample import Sample
 from tidings.language import Conjunction, Sequence, parse_normal
-from tidings.terms import Analyser
-from tidings.terms.vocabulary import IdArray, IntArray, TermSets
+from tidings.terms.dictionary import Dictionary
+from tidings.terms.sample import Sample
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,10 +13,10 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
-from tidings.index.sample import Sample
+from tidings.analysis import ENGLISH, Analyser
 from tidings.model import DataError
 from tidings.placement.conjunctions import conjunctions_of
-from tidings.terms import ENGLISH, Analyser
+from tidings.terms.sample import Sample
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,14 +14,15 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from tidings.index.sample import Sample
+from tidings.analysis import Analyser
+from tidings.analysis.vocabulary import TermSets, Vocabulary
+from tidings.arrays import IdArray, IntArray
 from tidings.model import DataError
 from tidings.placement import kernels
 from tidings.placement.choices import Choices
 from tidings.placement.conjunctions import Conjunctions, conjunctions_of
 from tidings.placement.cost import Line
-from tidings.terms import Analyser
-from tidings.terms.vocabulary import IdArray, IntArray, TermSets, Vocabulary
+from tidings.terms.sample import Sample
 
 _FEW = 1 << 14
 """So many words are never too many to remember."""

@@ -7,10 +7,10 @@ from typing import Protocol
 
 import numpy as np
 
+from tidings.arrays import IdArray
 from tidings.partitioning.mapping import hash_names
 from tidings.placement import kernels
 from tidings.placement.choices import Choices
-from tidings.terms.vocabulary import IdArray
 
 _SPREAD = 0x9E3779B97F4A7C15
 

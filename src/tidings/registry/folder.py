@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
+from tidings.arrays.locks import LOCK
 from tidings.model import DataError
 
 LOG = "log"
 REJECTED = "rejected"
-LOCK = "lock"
 
 
 def check_folder(path: Path) -> None:
@@ -27,23 +24,6 @@ def check_folder(path: Path) -> None:
     if foreign or (names and not names & {LOG, REJECTED, LOCK}):
         holds = (foreign or sorted(names))[0]
         raise DataError(f"{str(path)!r} is no registry, it holds {holds!r}; name a registry, or a new or empty folder")
-
-
-@contextmanager
-def exclusive(path: Path) -> Iterator[None]:
-    """Wait until no other process or thread of this machine writes to a folder, and keep them waiting.
-
-    For a registry this is for fairness, not for safety: commits are safe without it, but a large one that has to be
-    repeated whenever a small one was faster might never come through. The kernel frees the lock of a process that dies.
-    """
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        file = (path / LOCK).open("a")
-    except OSError as error:
-        raise DataError(f"cannot write to the folder {str(path)!r}: {error}; name another") from None
-    with file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def _is_foreign(table: Path) -> bool:

@@ -24,6 +24,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tidings.analysis import ENGLISH, Analyser
+from tidings.arrays.locks import exclusive
 from tidings.model import DataError, HistoryError, Rejected
 from tidings.model.values import utc, utc_now
 from tidings.registry import folder, schemas
@@ -32,7 +34,6 @@ from tidings.registry.folding import fold, in_order, needed, survivors
 from tidings.registry.history import mark_at, mark_of, sealed_positions
 from tidings.registry.tables import GRACE, Rewritten, Stamp, StoredTable, Tidied, View
 from tidings.registry.validation import Checked, check_ids, check_subscriptions
-from tidings.terms import ENGLISH, Analyser
 
 _ORDER = ("version", "position")
 
@@ -124,7 +125,7 @@ class Registry:
         """A registry whose tables are there, even if nobody has subscribed yet; one that exists is left as it is."""
         registry = cls(path, analyser, clock, history)
         folder.check_folder(registry._home)
-        with folder.exclusive(registry._home):
+        with exclusive(registry._home):
             registry._log.create()
             registry._rejected.create()
         return registry
@@ -162,7 +163,7 @@ class Registry:
 
         if self.version < 0:
             return Receipt(-1, 0)
-        with folder.exclusive(self._home):
+        with exclusive(self._home):
             return self._append(ended)
 
     @property
@@ -236,7 +237,7 @@ class Registry:
             raise DataError(f"grace_s is a number of seconds, 0 or more, got {grace_s!r}")
         if max(self.version, self._rejected.open().version) < 0:
             return Tidied()
-        with folder.exclusive(self._home):
+        with exclusive(self._home):
             grace = Grace(grace_s)
             log = self._log.tidy(self._folded, grace, whole=True)
             return log + self._rejected.tidy(self._newest_rejected, grace, whole=True)
@@ -272,7 +273,7 @@ class Registry:
 
     def _write(self, op: Literal["add", "remove"], checked: Checked) -> Receipt:
         folder.check_folder(self._home)
-        with folder.exclusive(self._home):
+        with exclusive(self._home):
             # Rejections first: whoever dies in between has lost none, and has no receipt, so tries again.
             if checked.rejected:
                 self._reject(checked.rejected)

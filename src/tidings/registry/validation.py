@@ -13,6 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tidings.analysis import Analyser
+from tidings.analysis.fast import FastAnalyser
 from tidings.language import parse
 from tidings.language.plain import plain_queries
 from tidings.model import DataError, QueryError, Rejected
@@ -20,8 +22,6 @@ from tidings.model.values import instant_text
 from tidings.registry.columns import Column, Problems, instant_column, text_column
 from tidings.registry.schemas import SUBSCRIPTION, TEXT
 from tidings.tables.given import given_table
-from tidings.terms import Analyser
-from tidings.terms.fast import FastAnalyser
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,17 @@ from tidings.shedding.controller import Controller, Levels, ideal_share
 from tidings.shedding.costs import Costs, Timed, Work
 from tidings.shedding.posts import keep_posts
 from tidings.shedding.rates import Rates
-from tidings.shedding.shedder import PER_POST, POLICIES, Consensus, Random, Routed, Shed, Shedder, Subscription, shedder
+from tidings.shedding.shedder import (
+    PER_POST,
+    POLICIES,
+    Consensus,
+    Random,
+    Routed,
+    Shed,
+    Shedder,
+    Subscription,
+    shedder,
+)
 from tidings.shedding.threshold import Floor, Threshold, graded
 
 __all__ = [

@@ -20,9 +20,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tidings.arrays import IntArray
 from tidings.model import DataError
 from tidings.shedding.coins import FloatArray
-from tidings.terms.vocabulary import IntArray
 
 _BELOW = 0.9
 """The inequality is strict: how much of what it allows the ideal segment takes."""

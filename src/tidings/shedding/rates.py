@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from tidings.arrays import IntArray
 from tidings.model import DataError
 from tidings.shedding.coins import FloatArray
-from tidings.terms.vocabulary import IntArray
 
 _DOUBT = 4.0
 """So many occurrences of its own count as much as what is known of all terms."""

@@ -15,11 +15,12 @@ from typing import Protocol
 
 import numpy as np
 
+from tidings.analysis.vocabulary import TermSets
+from tidings.arrays import IdArray, IntArray
 from tidings.model import DataError
 from tidings.partitioning.sets import MatcherSets
 from tidings.shedding import kernels
 from tidings.shedding.coins import FloatArray, HashArray, coins, scattered
-from tidings.terms.vocabulary import IdArray, IntArray, TermSets
 
 PER_POST = ("subscription", "consensus", "random")
 POLICIES = ("threshold", *PER_POST)

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tidings.arrays import IntArray
 from tidings.shedding import kernels
 from tidings.shedding.coins import FloatArray, HashArray, coins, scattered
 from tidings.shedding.shedder import Routed, Shed, nothing_shed
-from tidings.terms.vocabulary import IntArray
 
 GRADES = 4 * 64
 """How many grades there are; so they fit into a byte."""
@@ -76,7 +76,7 @@ def graded(weights: FloatArray) -> IntArray:
 class Threshold:
     """Keeps the copies that are sent for most subscriptions; ``filed[t]`` are filed under term t.
 
-    >>> from tidings.terms.vocabulary import TermSets
+    >>> from tidings.analysis.vocabulary import TermSets
     >>> posts = TermSets(np.array([0, 2, 4]), np.array([0, 1, 2, 3], dtype=np.int32))
     >>> keys = np.array([77, 78], dtype=np.uint64)
     >>> routed = Routed.of(posts, np.array([5, 8, 8, 9], dtype=np.int32), keys, 16)

@@ -9,19 +9,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tidings.cluster.learning import Learn
+    from tidings.cluster.overload import Overload, admitted
+    from tidings.cluster.releases import Plan, Release, Releases
     from tidings.spark.changes import ApplyChanges
     from tidings.spark.columns import Columns
     from tidings.spark.counting import count_terms
     from tidings.spark.delta import DeltaSink
     from tidings.spark.generator import register
     from tidings.spark.kafka import changes_from_kafka, posts_from_kafka
-    from tidings.spark.learning import Learn
     from tidings.spark.matching import match
-    from tidings.spark.overload import Overload, admitted
     from tidings.spark.parquet import ParquetFiles
     from tidings.spark.pipeline import Pipeline, Running
     from tidings.spark.progress import Progress
-    from tidings.spark.releases import Plan, Release, Releases
     from tidings.spark.sinks import CallableSink, ConsoleSink, KafkaSink, MemorySink, ParquetSink, Sink
     from tidings.spark.sources import posts_from_files
 
@@ -53,39 +53,39 @@ __all__ = [
     "register",
 ]
 
-_HOMES = {
-    "ApplyChanges": "changes",
-    "CallableSink": "sinks",
-    "Columns": "columns",
-    "ConsoleSink": "sinks",
-    "DeltaSink": "delta",
-    "KafkaSink": "sinks",
-    "Learn": "learning",
-    "MemorySink": "sinks",
-    "Overload": "overload",
-    "ParquetFiles": "parquet",
-    "ParquetSink": "sinks",
-    "Pipeline": "pipeline",
-    "Plan": "releases",
-    "Progress": "progress",
-    "Release": "releases",
-    "Releases": "releases",
-    "Running": "pipeline",
-    "Sink": "sinks",
-    "admitted": "overload",
-    "changes_from_kafka": "kafka",
-    "count_terms": "counting",
-    "match": "matching",
-    "posts_from_files": "sources",
-    "posts_from_kafka": "kafka",
-    "register": "generator",
+_MODULES = {
+    "ApplyChanges": "tidings.spark.changes",
+    "CallableSink": "tidings.spark.sinks",
+    "Columns": "tidings.spark.columns",
+    "ConsoleSink": "tidings.spark.sinks",
+    "DeltaSink": "tidings.spark.delta",
+    "KafkaSink": "tidings.spark.sinks",
+    "Learn": "tidings.cluster.learning",
+    "MemorySink": "tidings.spark.sinks",
+    "Overload": "tidings.cluster.overload",
+    "ParquetFiles": "tidings.spark.parquet",
+    "ParquetSink": "tidings.spark.sinks",
+    "Pipeline": "tidings.spark.pipeline",
+    "Plan": "tidings.cluster.releases",
+    "Progress": "tidings.spark.progress",
+    "Release": "tidings.cluster.releases",
+    "Releases": "tidings.cluster.releases",
+    "Running": "tidings.spark.pipeline",
+    "Sink": "tidings.spark.sinks",
+    "admitted": "tidings.cluster.overload",
+    "changes_from_kafka": "tidings.spark.kafka",
+    "count_terms": "tidings.spark.counting",
+    "match": "tidings.spark.matching",
+    "posts_from_files": "tidings.spark.sources",
+    "posts_from_kafka": "tidings.spark.kafka",
+    "register": "tidings.spark.generator",
 }
 
 
 def __getattr__(name: str) -> Any:
     """Each name is loaded when it is first asked for: workers need few of them."""
-    if name in _HOMES:
+    if name in _MODULES:
         from importlib import import_module  # noqa: PLC0415
 
-        return getattr(import_module(f"tidings.spark.{_HOMES[name]}"), name)
+        return getattr(import_module(_MODULES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

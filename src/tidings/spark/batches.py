@@ -19,22 +19,22 @@ from functools import partial
 import pyarrow as pa
 from pyspark.sql import DataFrame, Observation
 
+from tidings.cluster.belonging import ANEW, offsets
+from tidings.cluster.home import Home
+from tidings.cluster.journal import Load, Pin, Report
+from tidings.cluster.learner import Learner
+from tidings.cluster.learning import Learn, Teacher
+from tidings.cluster.notes import Notes
+from tidings.cluster.overload import Governor
+from tidings.cluster.releases import Key, Plan, Release, Releases
+from tidings.cluster.seen import PER_BATCH, Seen
 from tidings.model import DataError
 from tidings.model.values import utc_now
 from tidings.placement import PlacementPolicy
 from tidings.registry import Registry
-from tidings.spark.belonging import ANEW, offsets
 from tidings.spark.columns import Columns
 from tidings.spark.filed import empty
-from tidings.spark.home import Home
-from tidings.spark.journal import Load, Pin, Report
-from tidings.spark.learner import Learner
-from tidings.spark.learning import Learn, Teacher
 from tidings.spark.matching import collected, matched, matches, noted, observed
-from tidings.spark.notes import Notes
-from tidings.spark.overload import Governor
-from tidings.spark.releases import Key, Plan, Release, Releases
-from tidings.spark.seen import PER_BATCH, Seen
 from tidings.spark.sinks import Batch, FileSink, ParquetSink, Sink
 
 KEPT_BATCHES = 100

@@ -16,13 +16,12 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming import StreamingQuery
 
-from tidings.index.pages import checked, read_page
-from tidings.index.store import replace_json
+from tidings.arrays.pages import checked, read_page, replace_json
+from tidings.cluster.belonging import query_id
 from tidings.model import DataError, HistoryError, Rejected
 from tidings.registry import Registry
 from tidings.registry.schemas import SUBSCRIPTION
 from tidings.registry.validation import check_ids, check_subscriptions
-from tidings.spark.belonging import query_id
 from tidings.spark.sinks import spark_path
 
 HOW_TO_CHANGE = 'write {"op": "add", "id": "s1", "query": "fire"} or {"op": "remove", "id": "s1"}'

@@ -44,14 +44,14 @@ from typing import Any, TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
 
+from tidings.cluster.learning import Learn
+from tidings.cluster.overload import Overload, admitted
+from tidings.cluster.releases import Plan
 from tidings.model import DataError
 from tidings.placement import PlacementPolicy
 from tidings.spark.columns import Columns
 from tidings.spark.delta import DeltaSink
-from tidings.spark.learning import Learn
-from tidings.spark.overload import Overload, admitted
 from tidings.spark.pipeline import Pipeline, told_in_a_line
-from tidings.spark.releases import Plan
 from tidings.spark.sinks import ConsoleSink, KafkaSink, ParquetSink, Sink
 from tidings.spark.sources import check_batch_size
 

@@ -15,16 +15,17 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # as everybody calls it
 
-from tidings.index.dictionary import Arrays, Dictionary
-from tidings.index.reader import Reader
-from tidings.index.sifting import Sifter
+from tidings.analysis import ENGLISH, Analyser
+from tidings.analysis.vocabulary import TermSets
+from tidings.arrays import IdArray, IntArray
 from tidings.partitioning.kernels import part_of
 from tidings.partitioning.learning import Incidence
 from tidings.partitioning.mapping import HashArray, hash_names
 from tidings.spark.columns import Columns
 from tidings.tables.columns import place_columns
-from tidings.terms import ENGLISH, Analyser
-from tidings.terms.vocabulary import IdArray, IntArray, TermSets
+from tidings.tables.sifting import Sifter
+from tidings.terms.dictionary import Arrays, Dictionary
+from tidings.terms.reader import Reader
 
 _SETS = "terms binary, part int"
 _SCHEMA = pa.schema([("terms", pa.binary()), ("part", pa.int32())])

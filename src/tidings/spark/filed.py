@@ -16,7 +16,7 @@ from uuid import uuid4
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tidings.spark.notes import note
+from tidings.cluster.notes import note
 from tidings.spark.workers import MATCH, NOTE, MatchAll, MatchShare
 
 

@@ -31,8 +31,8 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
+from tidings.cluster.overload import admitted
 from tidings.model import DataError
-from tidings.spark.overload import admitted
 from tidings.workloads import Posts
 from tidings.workloads.posts import BLOCK_ROWS
 

@@ -14,19 +14,19 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # as everybody calls it
 
+from tidings.analysis import ENGLISH, Analyser
+from tidings.cluster.cut import Cut
+from tidings.cluster.notes import REJECTED, Notes
+from tidings.cluster.releases import MATCHERS, Layout, Plan, Release, Releases
 from tidings.model import DataError
 from tidings.registry import Registry
 from tidings.registry.validation import check_subscriptions
 from tidings.spark.columns import Aliased, Columns
-from tidings.spark.cut import Cut
 from tidings.spark.filed import Filed
-from tidings.spark.notes import REJECTED, Notes
 from tidings.spark.parquet import ParquetFiles, Pieces
-from tidings.spark.releases import MATCHERS, Layout, Plan, Release, Releases
 from tidings.spark.shipping import is_remote, shipped
 from tidings.spark.workers import MATCHED, MATCHES, NOTED, ROUTED, MatchAll, MatchShare, OnlyMatches, Route
 from tidings.tables.columns import instant_key
-from tidings.terms import ENGLISH, Analyser
 
 Subscriptions: TypeAlias = "Registry | str | Path | DataFrame | pa.Table"
 _log = logging.getLogger(__name__)
@@ -58,8 +58,8 @@ def match(
 
     ``folder``: a path that all machines share, where the index is compiled; without one, Spark carries it to them (but
     not to a stream over Spark Connect).
-    ``layout``, ``matchers``: see :class:`tidings.spark.releases.Plan`. ``sample``: publications like those to come; the
-    index is the better the more it knows of them.
+    ``layout``, ``matchers``: see :class:`tidings.cluster.releases.Plan`. ``sample``: publications like those to come;
+    the index is the better the more it knows of them.
     """
     if not (isinstance(publications, ParquetFiles) or hasattr(publications, "mapInArrow")):
         raise DataError(f"publications are a DataFrame or ParquetFiles, got a {type(publications).__name__}")
@@ -120,7 +120,7 @@ def collected(notes: DataFrame) -> Notes:
 
 
 def observed(found: DataFrame, observation: Observation | str) -> DataFrame:
-    """The same, with all notes observed as ``notes``: what :meth:`tidings.spark.notes.Notes.read` takes.
+    """The same, with all notes observed as ``notes``: what :meth:`tidings.cluster.notes.Notes.read` takes.
 
     They are there when an action is done: by ``observation.get``, or in the progress of a stream under that name.
     """

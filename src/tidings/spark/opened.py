@@ -13,13 +13,12 @@ from pathlib import Path
 
 from pyspark import SparkFiles
 
+from tidings.arrays.files import ArrayFile, open_verified
+from tidings.cluster import Homes, Router
+from tidings.cluster.releases import Release
 from tidings.index import GuardIndex
-from tidings.index.files import ArrayFile, open_verified
 from tidings.index.store import Store, described
 from tidings.model import DataError
-from tidings.partitioning import Router
-from tidings.placement import Homes
-from tidings.spark.releases import Release
 
 MOST_OPEN = 64
 """So many shares, and so many routers, stay open."""

@@ -7,7 +7,6 @@ the same publications, and its pin makes that the same subscriptions. The sinks 
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import re
 import time
@@ -23,20 +22,21 @@ from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
+from tidings.arrays.locks import owned
+from tidings.cluster.belonging import claimed, tie
+from tidings.cluster.home import Home
+from tidings.cluster.journal import Journal
+from tidings.cluster.learning import Learn
+from tidings.cluster.overload import Governor, Overload
+from tidings.cluster.releases import Plan
 from tidings.model import DataError
 from tidings.placement import PlacementPolicy, PlacerName
 from tidings.registry import Registry
-from tidings.spark.backlog import Watch
 from tidings.spark.batches import Handler
-from tidings.spark.belonging import claimed, tie
 from tidings.spark.columns import Columns
-from tidings.spark.home import Home
-from tidings.spark.journal import Journal
-from tidings.spark.learning import Learn
-from tidings.spark.overload import Governor, Overload
 from tidings.spark.progress import Progress, ProgressListener
-from tidings.spark.releases import Plan
 from tidings.spark.sinks import CallableSink, Sink, check_path, check_sink, spark_path
+from tidings.spark.watching import Watch
 
 _FILES = "spark.sql.streaming.checkpointFileManagerClass"
 _BY_RENAME = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
@@ -70,7 +70,7 @@ class Pipeline:
     ``"lasp"``, or a :class:`tidings.placement.PlacementPolicy`. Another one than before places all of them anew.
 
     ``overload``: where more comes than can be matched, ``"block"`` lets posts wait and loses nothing; ``"shed"``, or an
-    :class:`tidings.spark.overload.Overload`, leaves some work undone, and reports it.
+    :class:`tidings.cluster.overload.Overload`, leaves some work undone, and reports it.
     """
 
     publications: DataFrame
@@ -222,16 +222,12 @@ class Running:
 def _owned(path: Path) -> IO[str]:
     """The lock of the folder: two drivers would run the same batches."""
     try:
-        path.mkdir(parents=True, exist_ok=True)
-        file = (path / "lock").open("a")
+        lock = owned(path)
     except OSError as error:
         raise DataError(f"cannot write to the checkpoint {str(path)!r}: {error}") from None
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        file.close()
-        raise DataError(f"a pipeline is running with the checkpoint {str(path)!r}; stop it, or name another") from None
-    return file
+    if lock is None:
+        raise DataError(f"a pipeline is running with the checkpoint {str(path)!r}; stop it, or name another")
+    return lock
 
 
 @contextmanager

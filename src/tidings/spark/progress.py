@@ -6,7 +6,6 @@ are a :class:`Progress`, for a terminal, a file or a monitoring system.
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
@@ -23,7 +22,8 @@ from pyspark.sql.streaming.listener import (
     StreamingQueryProgress,
 )
 
-from tidings.spark.journal import Journal, Report
+from tidings.cluster.backlog import amount
+from tidings.cluster.journal import Journal, Report
 
 _PATIENCE_S = 10
 _log = logging.getLogger(__name__)
@@ -121,22 +121,3 @@ def distance(here: str | None, there: str | None) -> float | None:
     """
     ends = amount(here), amount(there)
     return None if ends[0] is None or ends[1] is None else max(0.0, ends[1] - ends[0])
-
-
-def amount(offset: str | None) -> float | None:
-    """All numbers of an offset of a source, as JSON, summed up; None if there is no offset.
-
-    >>> amount('{"posts": {"0": 40, "1": 7}}'), amount("null")
-    (47.0, None)
-    """
-    try:
-        found = json.loads(offset) if offset else None
-    except ValueError:
-        return None
-    return None if found is None else _total(found)
-
-
-def _total(offset: Any) -> float:
-    if isinstance(offset, dict):
-        return sum(map(_total, offset.values()), 0.0)
-    return float(offset) if isinstance(offset, int | float) else 0.0

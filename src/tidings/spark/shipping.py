@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from tidings.spark.releases import Release
+from tidings.cluster.releases import Release
 
 
 def shipped(release: Release, session: SparkSession, before: Release | None = None) -> Release:

@@ -20,21 +20,21 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql.types import StringType, StructField, StructType
 
+from tidings.arrays import IntArray
+from tidings.arrays.gathering import gathered
+from tidings.arrays.strings import text_bytes
+from tidings.cluster import Router, found_along, once
+from tidings.cluster.cut import Cut, Cutting, Undone, cut_posts, cut_routes, looked_at
+from tidings.cluster.notes import Notes, Tally, note
+from tidings.cluster.releases import Release
+from tidings.cluster.seen import Sampler
 from tidings.index import Counters
-from tidings.index.gathering import gathered
 from tidings.index.scanning import Deliveries
-from tidings.index.sifting import TOLD, Sifter
-from tidings.index.strings import text_bytes
-from tidings.partitioning import MatcherSets, Router
-from tidings.placement import found_along, once
+from tidings.partitioning import MatcherSets
 from tidings.shedding.threshold import GRADES
-from tidings.spark.cut import Cut, Cutting, Undone, cut_posts, cut_routes, looked_at
-from tidings.spark.notes import Notes, Tally, note
 from tidings.spark.opened import Opened, OpenShare
-from tidings.spark.releases import Release
-from tidings.spark.seen import Sampler
 from tidings.tables.canonical import INSTANT
-from tidings.terms.vocabulary import IntArray
+from tidings.tables.sifting import TOLD, Sifter
 
 ROUTED = "matcher int, posts binary, note string"
 MATCHES = (

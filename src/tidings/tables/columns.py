@@ -23,6 +23,9 @@ KeyArray = npt.NDArray[np.int64]
 Slot = tuple[str, bool]
 """A column of numbers: its name, and whether it holds instants."""
 
+LON, LAT = 0, 1
+"""The slots of places; columns of numbers come after them."""
+
 ABSENT = np.int64(-(2**63))
 """The key of a number that is not there; no number has it."""
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from tidings.analysis import Analyser
 from tidings.model import QueryError
 from tidings.model.query import Word
-from tidings.terms import Analyser
 from tidings.workloads.draws import IntArray
 
 

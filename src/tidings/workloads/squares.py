@@ -21,9 +21,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tidings.analysis import Analyser
 from tidings.model import DataError
 from tidings.model.region import EARTH_RADIUS_M
-from tidings.terms import Analyser
 from tidings.workloads.bags import Bags
 from tidings.workloads.draws import IntArray, weighted_draws
 from tidings.workloads.subscriptions import check_count, joined, subscription_table

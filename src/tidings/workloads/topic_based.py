@@ -10,8 +10,8 @@ from types import ModuleType
 import numpy as np
 import pyarrow as pa
 
+from tidings.analysis import Analyser
 from tidings.model import DataError
-from tidings.terms import Analyser
 from tidings.workloads.bags import Bags
 from tidings.workloads.draws import distinct_draws
 from tidings.workloads.subscriptions import check_count, joined, subscription_table

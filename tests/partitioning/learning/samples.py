@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
+from tidings.analysis.vocabulary import TermSets
 from tidings.partitioning.learning import Incidence
-from tidings.terms.vocabulary import TermSets
 
 
 def sample(

@@ -5,13 +5,13 @@ import pyarrow as pa
 import pytest
 
 from tests.partitioning.learning.samples import sample
-from tidings.index.dictionary import Dictionary
+from tidings.analysis.vocabulary import TermSets
 from tidings.model import DataError
 from tidings.model.query import Equals
 from tidings.partitioning.learning import Incidence, split
 from tidings.partitioning.learning.words import Words
 from tidings.partitioning.mapping import hash_names
-from tidings.terms.vocabulary import TermSets
+from tidings.terms.dictionary import Dictionary
 
 
 def test_an_incidence_has_the_terms_that_count_of_the_rows_that_are_publications() -> None:

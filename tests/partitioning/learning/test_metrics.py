@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.partitioning.learning.samples import sample, samples
-from tidings.index.dictionary import Dictionary
-from tidings.partitioning import Router
+from tidings.cluster import Router
 from tidings.partitioning.kernels import part_of
 from tidings.partitioning.learning import Incidence, Salb, measure
 from tidings.partitioning.mapping import HashMapping, LearnedMapping, Owners
+from tidings.terms.dictionary import Dictionary
 
 
 @settings(max_examples=100)

@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.partitioning.learning.samples import sample, samples, topics
-from tidings.index.dictionary import Dictionary
 from tidings.model import DataError
 from tidings.partitioning.learning import (
     Hashed,
@@ -28,6 +27,7 @@ from tidings.partitioning.learning import (
 from tidings.partitioning.learning.salb import Imbalance
 from tidings.partitioning.learning.words import Words
 from tidings.partitioning.mapping import HashMapping, LearnedMapping
+from tidings.terms.dictionary import Dictionary
 
 ALL: list[type[Partitioner]] = [Hashed, Network, Salb, Refined]
 NETWORKS = [Network(cut=cut) for cut in ("gC", "gFC", "gFCL", "gNFCL")]

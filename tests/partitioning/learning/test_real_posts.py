@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from tidings.index.dictionary import Dictionary
+from tidings.analysis import ENGLISH
+from tidings.analysis.fast import FastAnalyser
 from tidings.partitioning.learning import Incidence, Refined, Salb, measure
-from tidings.terms import ENGLISH
-from tidings.terms.fast import FastAnalyser
+from tidings.terms.dictionary import Dictionary
 from tidings.workloads import tweet_based
 
 

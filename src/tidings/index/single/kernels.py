@@ -54,13 +54,6 @@ def _reals(pack, k):
 
 
 @numba.njit(cache=True)
-def name_terms(words, term_of):
-    """Let ``words`` int32 be their terms."""
-    for k in range(len(words)):
-        words[k] = term_of[words[k]]
-
-
-@numba.njit(cache=True)
 def some_values(values, numbers):
     """``values`` int64 of these ``numbers`` int32; numpy would let other threads in."""
     some = np.empty(len(numbers), dtype=np.int64)

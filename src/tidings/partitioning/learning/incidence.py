@@ -8,14 +8,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tidings.index.dictionary import Dictionary
-from tidings.index.reader import Reader
+from tidings.analysis import ENGLISH, Analyser
+from tidings.analysis.vocabulary import TermSets
+from tidings.arrays import IntArray
 from tidings.model import DataError
 from tidings.partitioning.mapping import HashArray, hash_names
 from tidings.tables.columns import place_columns
 from tidings.tables.validity import good_rows
-from tidings.terms import ENGLISH, Analyser
-from tidings.terms.vocabulary import IntArray, TermSets
+from tidings.terms.dictionary import Dictionary
+from tidings.terms.reader import Reader
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tidings.arrays import IntArray
 from tidings.partitioning.learning import kernels
 from tidings.partitioning.learning.incidence import Incidence
 from tidings.partitioning.mapping import HashMapping, LearnedMapping
-from tidings.terms.vocabulary import IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,11 +15,11 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from tidings.arrays import IdArray, IntArray
 from tidings.model import DataError
 from tidings.partitioning.learning import kernels
 from tidings.partitioning.learning.partitioner import Partitioner
 from tidings.partitioning.learning.words import Words
-from tidings.terms.vocabulary import IdArray, IntArray
 
 Cut = Literal["gC", "gFC", "gFCL", "gNFCL"]
 _MOST = 1 << 30

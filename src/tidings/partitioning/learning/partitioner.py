@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tidings.arrays import IdArray
 from tidings.partitioning.learning.incidence import Incidence
 from tidings.partitioning.learning.splitting import split
 from tidings.partitioning.learning.words import Words
 from tidings.partitioning.mapping import HashMapping, LearnedMapping, hash_names
-from tidings.terms.vocabulary import IdArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

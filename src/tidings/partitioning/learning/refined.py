@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tidings.arrays import IdArray
 from tidings.model import DataError
 from tidings.partitioning.learning import kernels
 from tidings.partitioning.learning.partitioner import Partitioner
 from tidings.partitioning.learning.salb import place_greedily
 from tidings.partitioning.learning.words import Words
-from tidings.terms.vocabulary import IdArray
 
 ATTRACTIONS = (8.0, 4.0, 1.0, 0.0)
 _WORTH = 0.001

@@ -21,11 +21,11 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from tidings.arrays import IdArray, IntArray
 from tidings.model import DataError
 from tidings.partitioning.learning import kernels
 from tidings.partitioning.learning.partitioner import Partitioner
 from tidings.partitioning.learning.words import Words
-from tidings.terms.vocabulary import IdArray, IntArray
 
 Imbalance = Literal["sd/mean", "sqrt(var/mean)"]
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from tidings.arrays import IntArray
 from tidings.model import DataError
 from tidings.partitioning.learning.incidence import Incidence
-from tidings.terms.vocabulary import IntArray
 
 
 def split(incidence: Incidence, matchers: int, share: float = 0.5, copies: float = 0.0) -> IntArray:

@@ -8,10 +8,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tidings.analysis.vocabulary import TermSets
+from tidings.arrays import IdArray, IntArray
 from tidings.partitioning.learning import kernels
 from tidings.partitioning.learning.incidence import Incidence
 from tidings.partitioning.mapping import LearnedMapping, Owners
-from tidings.terms.vocabulary import IdArray, IntArray, TermSets
 
 
 @dataclass(frozen=True, slots=True, eq=False)

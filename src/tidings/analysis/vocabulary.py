@@ -1,0 +1,95 @@
+"""Which number stands for a word? Words are text at the edge and dense int32 ids inside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from sys import getsizeof
+
+from tidings.arrays import IdArray, IntArray
+
+_ENTRY_BYTES = 112
+"""What a term takes in a dict and a list, beside its text."""
+
+
+class Vocabulary:
+    """A growing two-way table of terms; ids are given in order of arrival and never change.
+
+    >>> vocabulary = Vocabulary(["fire", "smoke"])
+    >>> vocabulary.add("drill"), vocabulary.find("smoke"), vocabulary.find("rain"), vocabulary[0]
+    (2, 1, -1, 'fire')
+    """
+
+    def __init__(self, terms: Iterable[str] = ()) -> None:
+        self.size_bytes = 0
+        """About so much memory it takes."""
+        self._ids: dict[str, int] = {}
+        self._terms: list[str] = []
+        for term in terms:
+            self.add(term)
+
+    def add(self, term: str) -> int:
+        """The id of a term, which is given one if it has none."""
+        return self.add_all([term])[0]
+
+    def find(self, term: str) -> int:
+        """The id of a term, or -1."""
+        return self._ids.get(term, -1)
+
+    def add_all(self, terms: Sequence[str | None]) -> list[int]:
+        """:meth:`add` of many; -1 for None."""
+        ids = self._ids
+        give = ids.setdefault
+        if None in terms:
+            found = [-1 if term is None else give(term, len(ids)) for term in terms]
+        else:
+            found = [give(term, len(ids)) for term in terms]  # type: ignore[arg-type]  # None is not among them
+        added = [*islice(reversed(ids), len(ids) - len(self._terms))][::-1]  # a dict ends with what was added last
+        self._terms += added
+        self.size_bytes += sum(map(getsizeof, added)) + _ENTRY_BYTES * len(added)
+        return found
+
+    def find_all(self, terms: Sequence[str | None]) -> list[int]:
+        """:meth:`find` of many; -1 for None."""
+        find = self._ids.get
+        return [find(term, -1) for term in terms]  # type: ignore[arg-type]  # None is none of the keys
+
+    def some(self, term_ids: Iterable[int]) -> list[str]:
+        """The terms of these ids."""
+        terms = self._terms
+        return [terms[term_id] for term_id in term_ids]
+
+    def since(self, term_id: int) -> list[str]:
+        """The terms from an id on."""
+        return self._terms[term_id:]
+
+    def __getitem__(self, term_id: int) -> str:
+        return self._terms[term_id]
+
+    def __len__(self) -> int:
+        return len(self._terms)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._terms)
+
+    def __contains__(self, term: object) -> bool:
+        return term in self._ids
+
+
+@dataclass(frozen=True, slots=True)
+class TermSets:
+    """The sets of terms of a batch of publications, as flat arrays.
+
+    Row i has ``ids[offsets[i]:offsets[i + 1]]``, each term once, in order of appearance. Shapes: offsets int64
+    (rows + 1), ids int32.
+    """
+
+    offsets: IntArray
+    ids: IdArray
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def row(self, i: int) -> IdArray:
+        return self.ids[self.offsets[i] : self.offsets[i + 1]]

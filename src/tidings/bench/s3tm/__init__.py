@@ -1,8 +1,0 @@
-"""Does the evaluation of [S3TM], section 6, come out alike on other posts? Each figure is a function of who asks."""
-
-from tidings.bench.s3tm.corpus import Asking, Corpus
-from tidings.bench.s3tm.drawing import draw
-from tidings.bench.s3tm.figures import FIGURES
-from tidings.bench.s3tm.trials import Plan
-
-__all__ = ["FIGURES", "Asking", "Corpus", "Plan", "draw"]

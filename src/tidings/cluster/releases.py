@@ -1,0 +1,446 @@
+"""Which files are the index of a version of the registry, laid out by a mapping? A release names them.
+
+The driver compiles releases in a folder and Spark's Python workers map what they name. A file never changes, and no two
+have the same name; a newer release names most files of the one before and some small new ones. A replay asks for the
+version and the mapping that it had, and gets them: if the release is no longer there, it is compiled again from the
+registry. So it is where the mapping is another one (:mod:`tidings.cluster.mappings`): all subscriptions are placed
+anew.
+
+A page has the mark of its version (:mod:`tidings.registry.history`), so a release of another registry, or of a history
+that the registry no longer has, is not taken for one of this. Files are checked (:mod:`tidings.cluster.soundness`)
+before they are named to workers.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidings.analysis import ENGLISH, Analyser
+from tidings.arrays.files import JSON
+from tidings.arrays.locks import exclusive
+from tidings.arrays.pages import checked, read_page, replace_json
+from tidings.cluster.mappings import WHOLE, Mappings, hash_name
+from tidings.cluster.shares import HOMES, ROUTER, Part, Shares
+from tidings.cluster.soundness import Soundness
+from tidings.index.store import described
+from tidings.index.subscribers import keyed
+from tidings.model import DataError, HistoryError
+from tidings.partitioning import Mapping
+from tidings.placement import PlacementPolicy
+from tidings.registry import Follower, Registry, fold
+
+Layout = Literal["replicated", "partitioned"]
+FORMAT = 3
+MATCHERS = 16
+REPLICATED_BYTES = 2 << 30
+"""Up to this size an index is replicated, unless somebody says otherwise: all workers of a machine share its pages."""
+
+_RELEASE, _SEGMENT, _LOCK = "release-", "segment-", "lock"
+_NAME = re.compile(rf"{_RELEASE}(\d+)(?:-([^+]+?))?(?:\+(.+))?\.json")
+_RAREST = PlacementPolicy().name
+_BYTES_EACH = 32
+_log = logging.getLogger(__name__)
+
+
+class Key(NamedTuple):
+    """Which release it is: of a version of the registry, by a mapping and a placement; no mapping if it is not told."""
+
+    version: int
+    mapping: str
+    placement: str = _RAREST
+
+    def path(self, folder: Path) -> Path:
+        """Its file. What is the default is not in its name, so that releases of before are found."""
+        mapping = f"-{self.mapping}" if self.mapping else ""
+        placement = f"+{self.placement}" if self.placement != _RAREST else ""
+        return folder / f"{_RELEASE}{self.version}{mapping}{placement}.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """What a worker needs to know to open an index: a small value that is pickled.
+
+    ``folder`` is a path that all machines share; if it is ``shipped``, Spark carried its files to each of them instead.
+    ``attributes`` are those that somebody asks about: no other column has to be read. ``mapping`` is the name of that
+    by which it is partitioned, ``placement`` that of the policy by which subscriptions were placed. ``mark`` is that of
+    the version, empty if it is of no registry.
+    """
+
+    folder: str
+    version: int
+    layout: Layout
+    parts: tuple[Part, ...]
+    routers: tuple[str, ...] = ()
+    attributes: tuple[str, ...] = ()
+    analyser: Analyser = ENGLISH
+    shipped: bool = False
+    mapping: str = WHOLE
+    mark: str = ""
+    placement: str = _RAREST
+
+    @property
+    def key(self) -> Key:
+        return Key(self.version, self.mapping, self.placement)
+
+    @property
+    def matchers(self) -> int:
+        """How many matchers share the work of the partitioned layout; 1 in the replicated one."""
+        return len(self.parts)
+
+    @property
+    def files(self) -> frozenset[str]:
+        """The names of all its files."""
+        named = {name for part in self.parts for name in (*part.segments, part.homes) if name}
+        return frozenset(named | set(self.routers))
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How an index is laid out: ``auto`` replicates it while it has up to ``replicated_bytes``."""
+
+    layout: Layout | Literal["auto"] = "auto"
+    matchers: int = MATCHERS
+    replicated_bytes: int = REPLICATED_BYTES
+
+    def __post_init__(self) -> None:
+        if self.layout not in ("auto", "replicated", "partitioned"):
+            raise DataError(f"a layout is auto, replicated or partitioned, got {self.layout!r}")
+        for name, value, least in (("matchers", self.matchers, 1), ("replicated_bytes", self.replicated_bytes, 0)):
+            if type(value) is not int or value < least:
+                raise DataError(f"{name} is a whole number of {least} or more, got {value!r}")
+
+    def chosen(self, subscriptions: pa.Table) -> Layout:
+        """The layout for these subscriptions; it is logged where it had to be chosen."""
+        if self.layout != "auto":
+            return self.layout
+        size_bytes = subscriptions.nbytes + _BYTES_EACH * subscriptions.num_rows
+        layout: Layout = "replicated" if size_bytes <= self.replicated_bytes else "partitioned"
+        _log.info(
+            "%s layout: %d subscriptions are about %d MB, and up to %d MB are replicated",
+            layout,
+            subscriptions.num_rows,
+            size_bytes >> 20,
+            self.replicated_bytes >> 20,
+        )
+        return layout
+
+
+def newest_release(folder: Path) -> tuple[Key, list[Path]]:
+    """The key of the newest release of a folder, and the files of its router; none of them where there is none."""
+    listed = _listed(folder)
+    if not listed:
+        return Key(0, ""), []
+    newest = listed[-1]
+    try:
+        routers = read_page(newest.path(folder))["routers"]
+        return newest, [folder / name for name in routers]
+    except (ValueError, KeyError, TypeError):
+        return Key(0, ""), []
+
+
+class Releases:
+    """The releases in ``folder``, which one driver at a time writes to. Not safe to share between threads.
+
+    ``sample``: publications like those to come, to choose guards by. ``placement``: how subscriptions are placed in new
+    releases of the partitioned layout.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> home = TemporaryDirectory()
+    >>> registry = Registry(Path(home.name, "registry"))
+    >>> version = registry.add(pa.table({"id": ["s1"], "query": ["white house volume:>3"]})).version
+    >>> release = Releases(Path(home.name, "releases")).release(registry, version)
+    >>> release.layout, release.matchers, release.attributes, len(release.files)
+    ('replicated', 1, ('volume',), 1)
+    >>> home.cleanup()
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        analyser: Analyser = ENGLISH,
+        sample: pa.Table | None = None,
+        plan: Plan | None = None,
+        mappings: Mappings | None = None,
+        placement: PlacementPolicy | None = None,
+    ) -> None:
+        self.folder = Path(folder)
+        self._analyser = analyser
+        self._sample = sample
+        self._plan = plan or Plan()
+        self._mappings = mappings or Mappings(self.folder / "mappings")
+        self._placement = placement or PlacementPolicy()
+        self._mapping: tuple[str, Mapping | None] = WHOLE, None
+        self._newest: tuple[Release, Shares] | None = None
+        self._soundness = Soundness(self.folder)
+        self._followed: Follower | None = None
+        self._earlier: Follower | None = None
+
+    def release(self, registry: Registry, version: int, mapping: str = "", placement: str = "") -> Release:
+        """The release of a version of the registry: found, brought forward from an earlier one, or compiled.
+
+        ``mapping`` is a name; without one, the newest of the folder of mappings. One that cannot be read is replaced by
+        the hash. ``placement`` is a name too; without one, that of new releases. Cost: that of the changes since the
+        release before, and now and then, and where mapping or placement is another one, that of all subscriptions
+        (some 6 s for a million).
+        """
+        if registry.analyser != self._analyser:
+            raise DataError("the registry has another analyser than its releases; give both the same one")
+        with exclusive(self.folder):
+            mark = self._mark(registry, version)
+            mapping = mapping or self._planned(version)
+            if not mapping:
+                return self._compiled(version, mark, keyed(_snapshot(registry, version)))
+            key = self._key(version, self._usable(mapping), placement)
+            found = self._read(key, mark)
+            if found is not None:
+                return found
+            before = self._before(key)
+            forward = None if before is None else self._forward(registry, version, mark, *before)
+            if forward is not None:
+                return forward
+            subscriptions = keyed(_snapshot(registry, version))
+            return self._compiled(version, mark, subscriptions, key.mapping, key.placement)
+
+    def kept(self, key: Key, mark: str) -> Release | None:
+        """The release of a key with that mark, if it is here, whatever has become of the registry."""
+        with exclusive(self.folder):
+            return self._read(key, mark) if mark else None
+
+    def is_sound(self, release: Release) -> bool:
+        """Whether all files of a release are undamaged. Reads all of them: for when a batch has failed."""
+        return self._soundness.are_sound(release.files, anew=True)
+
+    def compiled(self, subscriptions: pa.Table, mapping: Mapping | None = None) -> Release:
+        """The release of a table of subscriptions that were checked, which belongs to no registry.
+
+        It is laid out by the plan, or by a mapping of one's own.
+        """
+        with exclusive(self.folder):
+            if mapping is not None:
+                self._mapping = "given", mapping
+            return self._compiled(0, "", keyed(subscriptions), "" if mapping is None else "given")
+
+    def forget_before(self, version: int, mapping: str = "", placement: str = "") -> None:
+        """Remove the releases of earlier versions, and all files that no other release names.
+
+        With ``mapping`` or ``placement``, those of that version and another mapping or placement too.
+        """
+        with exclusive(self.folder):
+            releases = _listed(self.folder)
+            wanted = [
+                key
+                for key in releases
+                if key.version > version or key == (version, mapping or key.mapping, placement or key.placement)
+            ]
+            old, kept = set(releases) - set(wanted), [self._page(key) for key in wanted]
+            if self._newest is not None:
+                kept.append(self._newest[0])
+            for key in old:
+                key.path(self.folder).unlink(missing_ok=True)
+            named = frozenset[str]().union(*(release.files for release in kept if release is not None))
+            for kind in (_SEGMENT, HOMES, ROUTER):
+                for file in self.folder.glob(f"{kind}*"):
+                    if file.name not in named:
+                        file.unlink(missing_ok=True)
+                        self._soundness.forget(file.name)
+
+    def _mark(self, registry: Registry, version: int) -> str:
+        """The mark of a version. Pages that this registry cannot have made are removed when it is met, or changes."""
+        known = self._followed
+        if known is not None and known.registry == registry and known.is_current():
+            return known.mark if known.version == version else self._follow(registry, version)
+        if known is not None:
+            _log.warning("the registry was restored from a backup, made anew or replaced; the index is compiled again")
+            self._newest = None
+        listed = _listed(self.folder)
+        newest, identity = (registry.version, registry.id) if listed else (-1, "")
+        for key in listed:
+            page = self._page(key)
+            if page is None or key.version > newest or page.mark.partition("/")[0] != identity:
+                _log.warning("%s is no release of this registry; it is removed", key.path(self.folder))
+                key.path(self.folder).unlink(missing_ok=True)
+        return self._follow(registry, version)
+
+    def _follow(self, registry: Registry, version: int) -> str:
+        self._earlier, self._followed = self._followed, Follower(registry)
+        self._followed.reach(version, registry.mark(version))
+        return self._followed.mark
+
+    def _is_of(self, registry: Registry, release: Release) -> bool:
+        """Whether the registry has the history that a release was made of."""
+        known, made_of = self._earlier, (registry, release.version, release.mark)
+        if known is not None and (known.registry, known.version, known.mark) == made_of:
+            return known.is_current()
+        return registry.has(release.version, release.mark)
+
+    def _planned(self, version: int) -> str:
+        """The mapping that a new release has; empty where the size of the index has to decide."""
+        layout = self._plan.layout
+        names = [key.mapping for key in _listed(self.folder) if key.version <= version and key.mapping]
+        if layout == "auto" and names:
+            layout = "replicated" if names[-1] == WHOLE else "partitioned"
+        if layout == "auto":
+            return ""
+        return WHOLE if layout == "replicated" else self._mappings.newest(self._plan.matchers)
+
+    def _key(self, version: int, mapping: str, placement: str = "") -> Key:
+        """Where nothing is divided, nothing is placed."""
+        return Key(version, mapping, _RAREST if mapping == WHOLE else placement or self._placement.name)
+
+    def _usable(self, name: str) -> str:
+        """The name of a mapping that can be read, and is at hand."""
+        if name != self._mapping[0]:
+            try:
+                self._mapping = name, self._mappings.mapping(name)
+            except DataError as error:
+                _log.warning("%s; until then terms are hashed", error)
+                name = hash_name(self._plan.matchers)
+                self._mapping = name, self._mappings.mapping(name)
+        return name
+
+    def _compiled(
+        self, version: int, mark: str, subscriptions: pa.Table, mapping: str = "", placement: str = ""
+    ) -> Release:
+        if not mapping:
+            layout = self._plan.chosen(subscriptions)
+            mapping = self._usable(WHOLE if layout == "replicated" else self._mappings.newest(self._plan.matchers))
+        key = self._key(version, mapping, placement)
+        began, shares = time.perf_counter(), self._shares(key.placement)
+        shares.fill(subscriptions)
+        release = self._written(key, mark, shares)
+        took_s = time.perf_counter() - began
+        _log.info("%d subscriptions were laid out by the mapping %s in %.1f s", len(subscriptions), mapping, took_s)
+        return release
+
+    def _shares(self, placement: str) -> Shares:
+        mapping = self._mapping[1]
+        placer = PlacementPolicy.named(placement).made(mapping.matchers if mapping else 1)
+        return Shares(self.folder, mapping, self._analyser, self._sample, placer)
+
+    def _before(self, key: Key) -> tuple[Release, Shares] | None:
+        """The nearest earlier release of the same mapping and placement, and its shares, which are about to change."""
+        newest, self._newest = self._newest, None
+        earlier = [one for one in _listed(self.folder) if one.version < key.version and one[1:] == key[1:]]
+        for one in reversed(earlier):
+            if newest is not None and newest[0].key == one:
+                return newest if self._soundness.are_sound(newest[0].files) else None
+            found = self._page(one)
+            if found is not None and self._soundness.are_sound(found.files):
+                shares = self._shares(one.placement)
+                try:
+                    shares.open(found.parts, found.routers)
+                except DataError as error:
+                    _log.warning("%s; the index is compiled again from the registry", error)
+                    return None
+                return found, shares
+        return None
+
+    def _forward(self, registry: Registry, version: int, mark: str, before: Release, shares: Shares) -> Release | None:
+        """The release that a release becomes; None if it is not one of this registry, mapping and history, or if the
+        registry has forgotten what came after it."""
+        try:
+            changes = registry.changes(before.version, version)
+        except HistoryError:
+            return None
+        if not self._is_of(registry, before):  # asked after they were read
+            _log.warning("version %d of the registry is another one now; the index is compiled again", before.version)
+            return None
+        try:
+            if changes.num_rows:
+                shares.change(keyed(fold(changes)), pc.unique(changes["id"]).to_pylist())
+            return self._written(before.key._replace(version=version), mark, shares, before.files)
+        except DataError as error:
+            _log.warning("%s; the index is compiled again from the registry", error)
+            return None
+
+    def _written(self, key: Key, mark: str, shares: Shares, known: frozenset[str] = frozenset()) -> Release:
+        """Write what is new; the files that are ``known`` were checked before."""
+        parts, routers = shares.save()
+        release = self._release(key, mark, parts, routers, shares.attributes())
+        content: dict[str, JSON] = {
+            "format": FORMAT,
+            "language": described(self._analyser),
+            "mark": mark,
+            "layout": release.layout,
+            "parts": [asdict(part) for part in parts],
+            "routers": routers,
+            "attributes": release.attributes,
+        }
+        self._soundness.trust(release.files - known)
+        replace_json(key.path(self.folder), checked(content))
+        self._newest = release, shares
+        return release
+
+    def _release(
+        self, key: Key, mark: str, parts: tuple[Part, ...], routers: tuple[str, ...], attributes: tuple[str, ...]
+    ) -> Release:
+        layout: Layout = "replicated" if key.mapping == WHOLE else "partitioned"
+        version, mapping, placement = key
+        return Release(
+            str(self.folder),
+            version,
+            layout,
+            parts,
+            routers,
+            attributes,
+            self._analyser,
+            mapping=mapping,
+            mark=mark,
+            placement=placement,
+        )
+
+    def _read(self, key: Key, mark: str) -> Release | None:
+        """The release of a key with that mark; None if there is none, or if files of it are gone or damaged."""
+        found = self._page(key)
+        if found is None:
+            return None
+        if found.mark != mark:
+            path = key.path(self.folder)
+            _log.warning("%s is of another registry, or of another history of it; it is compiled again", path)
+            return None
+        return found if self._soundness.are_sound(found.files) else None
+
+    def _page(self, key: Key) -> Release | None:
+        """What the page of a key says; None if there is none."""
+        path = key.path(self.folder)
+        try:
+            found = read_page(path)
+            if found["format"] < FORMAT:
+                raise ValueError(f"format {found['format']}, this tidings reads {FORMAT}")
+            if found["format"] != FORMAT or found["language"] != described(self._analyser):
+                raise DataError(f"{str(path)!r} is of another format or for another analyser; name another folder")
+            parts = tuple(Part(tuple(part["segments"]), part["homes"]) for part in found["parts"])
+            routers, attributes = tuple(found["routers"]), tuple(found["attributes"])
+            release = self._release(key, str(found["mark"]), parts, routers, attributes)
+            if not parts or not all(isinstance(name, str) for name in (*release.files, *attributes)):
+                raise ValueError("it names no files")
+            return release
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            _log.warning("%s is no release (%r); it is compiled again from the registry", path, error)
+            return None
+
+
+def _snapshot(registry: Registry, version: int) -> pa.Table:
+    """The subscriptions of a version; of the first that the registry can tell, if it has forgotten that one."""
+    try:
+        return registry.snapshot(version)
+    except HistoryError as error:
+        oldest = registry.horizon
+        _log.warning("%s; the batch that was pinned to it is matched with version %d", error, oldest)
+        return registry.snapshot(oldest)
+
+
+def _listed(folder: Path) -> list[Key]:
+    """The keys of all releases, in order."""
+    found = (_NAME.fullmatch(path.name) for path in folder.glob(f"{_RELEASE}*.json"))
+    return sorted(Key(int(name[1]), name[2] or "", name[3] or _RAREST) for name in found if name)

@@ -1,0 +1,230 @@
+"""Where must a publication go, so that no match is missed? To the matchers that own a guard that it carries.
+
+A router knows the terms that guard something, and their owners; nothing of the subscriptions themselves. A split term
+has several owners, at all of which its subscriptions live, and a publication goes to one of them, by its id: the same
+one whenever it is sent ([S3TM] 5.1, where the version is drawn at random and a replay may draw another).
+
+A router counts the subscriptions that are filed under each term. A change adds those that came (:meth:`Router.extend`)
+and takes away those that went (:meth:`Router.withdraw`). A term under which nothing is filed attracts no publications.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tidings.analysis import ENGLISH, Analyser
+from tidings.analysis.vocabulary import TermSets
+from tidings.arrays import IdArray, IntArray
+from tidings.arrays.files import JSON, ArrayFile, named, open_verified, write_arrays
+from tidings.index.guard import MAX_READER_BYTES
+from tidings.model import DataError
+from tidings.partitioning import kernels
+from tidings.partitioning.mapping import MAX_MATCHERS, HashArray, Owners, hash_names
+from tidings.partitioning.sets import MatcherSets
+from tidings.tables.columns import place_columns
+from tidings.tables.validity import good_rows
+from tidings.terms.dictionary import Arrays, Dictionary
+from tidings.terms.reader import Reader
+
+FORMAT = 4
+_KIND = "router"
+_OFFSETS, _OWNERS, _FILED = "owner_offsets", "owners", "filed"
+
+
+class Router:
+    """Routes tables of publications. It remembers words between calls, and is not safe to share between threads.
+
+    ``owners``: the matchers of the ``terms``. ``filed`` int64[terms]: how many subscriptions are filed under each of
+    them, 1 if that is not told; publications are sent for those that have some. In a file that extends another it is
+    the difference, which may be negative.
+
+    >>> terms = Dictionary()
+    >>> terms.word("fire"), terms.word("smoke")
+    (1, 2)
+    >>> router = Router(terms, Owners.single(np.array([-1, 3, 0], dtype=np.int32)), matchers=4)
+    >>> posts = pa.table({"id": ["a", "b", "c"], "text": ["Fires and smoke", "rain", "a fire"]})
+    >>> [numbers.tolist() for numbers in router.route(posts).pairs()]
+    [[0, 0, 2], [0, 3, 3]]
+    """
+
+    def __init__(
+        self,
+        terms: Dictionary,
+        owners: Owners,
+        matchers: int,
+        analyser: Analyser = ENGLISH,
+        filed: IntArray | None = None,
+    ) -> None:
+        self.matchers = matchers
+        self.analyser = analyser
+        self._terms = terms
+        self._owners = owners
+        self._filed = np.ones(len(owners), dtype=np.int64) if filed is None else filed
+        self._reader = Reader(terms, analyser)
+        self._count()
+
+    def _count(self) -> None:
+        """Send for the terms under which something is filed."""
+        counts = np.where(self._filed > 0, self._owners.counts(), 0)
+        is_sent = np.repeat(self._filed > 0, self._owners.counts())
+        self._sent = self._owners if is_sent.all() else Owners.of_counts(counts, self._owners.matchers[is_sent])
+        self._has_split = bool((counts > 1).any())
+
+    def __len__(self) -> int:
+        """How many terms it sends for."""
+        return int(np.count_nonzero(self._filed[1:] > 0))
+
+    @property
+    def terms(self) -> Dictionary:
+        """The terms that it knows; it sends for those under which something is filed."""
+        return self._terms
+
+    @property
+    def filed(self) -> IntArray:
+        """How many subscriptions are filed under each term; int64[terms]."""
+        return self._filed
+
+    def route(self, table: pa.Table) -> MatcherSets:
+        """The matchers of each row; none for a row that no subscription can match, or that is no publication."""
+        good, rows = good_rows(table)
+        terms = self._read(good)
+        if self._has_split:
+            found = MatcherSets.reached(terms, hash_names(good["id"]), self._sent, self.matchers)
+        else:
+            found = MatcherSets.owning(terms, self._sent, self.matchers)
+        if len(rows) == table.num_rows:
+            return found
+        routes = MatcherSets.empty(table.num_rows, self.matchers)
+        routes.words[rows] = found.words
+        return routes
+
+    def occurrences(self, table: pa.Table) -> tuple[TermSets, IdArray, HashArray]:
+        """The terms of each row of a table without bad rows, the matcher of each occurrence, and the keys of the rows.
+
+        The matcher, int32, is -1 for what nobody asks for. All of a row's together are its :meth:`route`.
+        """
+        terms, keys = self._read(table), hash_names(table["id"])
+        found = np.empty(len(terms.ids), dtype=np.int32)
+        kernels.find_versions(terms.offsets, terms.ids, self._sent.offsets, self._sent.matchers, keys, found)
+        return terms, found, keys
+
+    def _read(self, table: pa.Table) -> TermSets:
+        if self._reader.size_bytes > MAX_READER_BYTES:
+            self._reader = Reader(self._terms, self.analyser)
+        return self._reader.terms(table, *place_columns(table))
+
+    def extend(self, newer: Router) -> IdArray:
+        """Count what another router counts as well; returns the id here of each term there.
+
+        Cost: that of the terms of the other one, and of some passes over the counts of all.
+        """
+        if (newer.matchers, newer.analyser) != (self.matchers, self.analyser):
+            raise DataError("a router for other matchers or another analyser cannot be added; partition all anew")
+        known = len(self._terms)
+        ids = self._terms.include(newer._terms)
+        is_old = ids < known
+        mine, theirs = self._owners.taken(ids[is_old]), newer._owners.taken(np.flatnonzero(is_old))
+        fresh = np.flatnonzero(~is_old)[np.argsort(ids[~is_old])]
+        added = newer._owners.taken(fresh)
+        counts = np.concatenate([self._owners.counts(), added.counts()])
+        # in any case: every term of the dictionary has an owner
+        self._owners = Owners.of_counts(counts, np.concatenate([self._owners.matchers, added.matchers]))
+        filed = np.concatenate([self._filed, newer._filed[fresh]])
+        filed[ids[is_old]] += newer._filed[is_old]
+        self._filed = filed
+        self._count()
+        if not (np.array_equal(mine.offsets, theirs.offsets) and np.array_equal(mine.matchers, theirs.matchers)):
+            raise DataError("another mapping gives some terms to other matchers; partition all subscriptions anew")
+        return ids
+
+    def withdraw(self, terms: IdArray) -> None:
+        """Something that was filed under each of these terms is gone; a term is there as often as it was filed."""
+        self._filed = self._filed - np.bincount(terms, minlength=len(self._filed))
+        self._count()
+
+    def part(self, used: npt.NDArray[np.bool_], filed: IntArray) -> tuple[Router, IdArray]:
+        """A router of the terms t with ``used[t]``, which counts ``filed[t]``; and the id there of each term, or -1.
+
+        Cost: some passes over all terms.
+        """
+        terms, numbers = self._terms.part(used)
+        places = np.flatnonzero(numbers >= 0)
+        return Router(terms, self._owners.taken(places), self.matchers, self.analyser, filed[places]), numbers
+
+    def tidied(self) -> tuple[Router, IdArray]:
+        """A router of the terms that it sends for, and the id there of each term, or -1."""
+        return self.part(self._filed > 0, self._filed)
+
+    def save(self, path: Path, beside: Arrays | None = None) -> None:
+        """Write it to a file, with some other arrays beside its own."""
+        analyser = self.analyser
+        meta: dict[str, JSON] = {
+            "kind": _KIND,
+            "format": FORMAT,
+            "terms": len(self._terms),
+            "matchers": self.matchers,
+            "analyser": [analyser.language, sorted(analyser.stop_words or ()), analyser.stemming],
+        }
+        write_arrays(
+            path,
+            {
+                **(beside or {}),
+                **self._terms.saved(np.arange(len(self._terms), dtype=np.int32)),
+                _OFFSETS: self._owners.offsets,
+                _OWNERS: self._owners.matchers,
+                _FILED: self._filed,
+            },
+            named(path, meta),
+        )
+
+    @classmethod
+    def open(cls, path: Path, *newer: Path) -> Router:
+        """The router of a file, mapped, changed by those of others; what cannot be used is a DataError."""
+        return cls.of_files(open_verified(path), *(open_verified(other) for other in newer))
+
+    @classmethod
+    def of_files(cls, file: ArrayFile, *newer: ArrayFile) -> Router:
+        """That of files that are open."""
+        router = _of(file)
+        for other in newer:
+            router.extend(_of(other))
+        return router
+
+
+def _of(file: ArrayFile) -> Router:
+    try:
+        return _loaded(file)
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise DataError(
+            f"{str(file.path)!r} is no router ({error!r}); check the path, or build the file anew"
+        ) from None
+
+
+def _loaded(file: ArrayFile) -> Router:
+    meta: dict[str, Any] = file.meta
+    if meta["kind"] == _KIND and meta.get("format", 1) != FORMAT:
+        raise DataError(
+            f"{str(file.path)!r} is a router of format {meta.get('format', 1)}, and this tidings reads {FORMAT}; "
+            "compile the index again"
+        )
+    language, stop_words, stemming = meta["analyser"]
+    owners = Owners(file.arrays[_OFFSETS], file.arrays[_OWNERS])
+    matchers, count = int(meta["matchers"]), int(meta["terms"])
+    if meta["kind"] != _KIND or len(owners) != count or not 1 <= matchers <= MAX_MATCHERS:
+        raise ValueError("its arrays do not fit together")
+    counts = owners.counts()
+    if counts[0] or np.any(counts[1:] < 1) or (owners.offsets[0], owners.offsets[-1]) != (0, len(owners.matchers)):
+        raise ValueError("a term has no owner")
+    if np.any((owners.matchers < 0) | (owners.matchers >= matchers)):
+        raise ValueError("a term has an owner that is not there")
+    filed = file.arrays.get(_FILED)
+    if filed is not None and (filed.dtype != np.int64 or filed.shape != (count,)):
+        raise ValueError("it is not told how much is filed under each term")
+    terms = Dictionary()
+    terms.load(file.arrays, count)
+    return Router(terms, owners, matchers, Analyser(language, frozenset(stop_words), stemming), filed)

@@ -1,0 +1,382 @@
+"""Which of the terms that are asked for do these publications have? A table becomes a batch of flat arrays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidings.analysis import Analyser
+from tidings.analysis.fast import FastAnalyser, Folding
+from tidings.analysis.kernels import name_terms
+from tidings.analysis.vocabulary import TermSets
+from tidings.arrays import IdArray, IntArray
+from tidings.arrays.growing import Growing
+from tidings.arrays.packs import Kinds, Pack
+from tidings.language.atoms import MIN_PREFIX_CHARS
+from tidings.model.publication import FIELDS, Publication
+from tidings.model.values import Held, Value
+from tidings.tables.columns import (
+    ABSENT,
+    LAT,
+    LON,
+    Slot,
+    column_keys,
+    distinct,
+    is_instant,
+    is_number,
+    number_key,
+    number_keys,
+    place_columns,
+)
+from tidings.tables.nesting import elements, several
+from tidings.terms import cells, intervals
+from tidings.terms.dictionary import Dictionary
+from tidings.terms.label_terms import LabelTerms
+from tidings.terms.several import Pairs, each_once, filled_up, keyed, marked, several_numbers
+
+FloatArray = npt.NDArray[np.float64]
+POST: Kinds = (np.int64, np.float64, np.float64, np.int64, np.int32)
+"""What a Batch of one row has, but for its terms, as kernels take it; lon and lat are as long as numbers has rows."""
+
+_NO_IDS: IdArray = np.zeros(0, dtype=np.int32)
+_NO_TOKENS = TermSets(np.zeros(1, dtype=np.int64), _NO_IDS)
+
+
+class Batch(NamedTuple):
+    """What the kernels need to know of some publications.
+
+    ``terms``: of each row, each once, -1 for one that nobody asks for. ``numbers`` int64[rows + more, slots]: keys of
+    the columns that ranges ask about, those of places first. Where a row has several numbers, there is a mark, and they
+    stand behind the rows (tidings.terms.several). ``lon``, ``lat``: NaN for no place. ``tokens``: words at their
+    places, if asked for.
+    """
+
+    terms: TermSets
+    numbers: IntArray
+    lon: FloatArray
+    lat: FloatArray
+    tokens: TermSets
+
+    @property
+    def several(self) -> bool:
+        """Whether a row has several numbers, so that it may have several parts of a cover."""
+        return len(self.numbers) > len(self.terms)
+
+
+class Post(NamedTuple):
+    """The same of one publication; ``rest`` is packed, and ``terms`` may be overwritten when the next one is read."""
+
+    terms: IdArray
+    rest: Pack
+    several: bool = False
+
+
+class Reader:
+    """Reads tables for one dictionary. It remembers words between calls, and is not safe to share between threads."""
+
+    def __init__(self, terms: Dictionary, analyser: Analyser, before: Reader | None = None) -> None:
+        """``before``: a reader for other terms, whose memory of words is taken over."""
+        self._terms = terms
+        absent, nowhere = np.full((1, 2), ABSENT, dtype=np.int64), np.array([math.nan])
+        self._nothing = Pack(POST, (absent, nowhere, nowhere, _NO_TOKENS.offsets, _NO_TOKENS.ids))
+        if before is None:
+            forms = Analyser(analyser.language, analyser.stop_words, stemming=False)
+            folding = Folding()  # one for both: they read the same texts
+            self._words = _WordTerms(terms, FastAnalyser(analyser, folding=folding))
+            self._forms = _LikelyForms(forms, folding)
+        else:
+            self._words, self._forms = _WordTerms(terms, before._words.fast), before._forms
+        self._forms.expect(terms.heads)
+
+    @property
+    def size_bytes(self) -> int:
+        """About so much memory is taken by the words that it remembers."""
+        return self._words.fast.size_bytes + self._forms.size_bytes
+
+    def read(self, table: pa.Table, with_tokens: bool) -> Batch:
+        """The batch of a table; ``with_tokens`` where sequences of words are asked for."""
+        lon, lat = place_columns(table)
+        tokens = self._words.sequences(_texts(table)) if with_tokens else _NO_TOKENS
+        return Batch(self.terms(table, lon, lat), self._numbers(table, lon, lat), lon, lat, tokens)
+
+    def terms(self, table: pa.Table, lon: FloatArray, lat: FloatArray) -> TermSets:
+        """The terms of each row of a table with those places; each once, -1 for one that nobody asks for."""
+        text = _texts(table)
+        pairs = [*self._value_pairs(table), *self._number_pairs(table), *self._place_pairs(lon, lat)]
+        pairs += self._topic_pairs(table) + self._prefix_pairs(text)
+        return _merged(self._words.sets(text), pairs)
+
+    def read_one(self, publication: Publication, with_tokens: bool) -> Post:
+        """One publication: what :meth:`read` gives for a table of it, in a few microseconds."""
+        terms, text = self._terms, publication.text
+        found = list({term for topic in publication.topics for term in terms.topic_terms(topic)})
+        if terms.present:
+            found += [term for name, term in list(terms.present.items()) if publication.value(name) is not None]
+        if terms.values or terms.pieces:
+            names = [*publication.attributes, *FIELDS]
+            values = [(name, value) for name in names if (value := publication.value(name)) is not None]
+            found += [term for name, held in values for term in self._held_terms(name, held)]
+        if terms.prefixes and text:
+            self._forms.expect(terms.heads)
+            forms = self._forms.vocabulary.some(self._forms.analyse_one(text).tolist())
+            found += {term for own in terms.form_terms(forms).values() for term in own}
+        rest, several = self._nothing, False
+        if with_tokens or terms.slots or publication.lon is not None:
+            numbers, more = self._numbers_of_one(publication)
+            found += more
+            tokens = self._words.sequences(pa.array([text], pa.large_string())) if with_tokens else _NO_TOKENS
+            place = ([math.nan if d is None else d] * len(numbers) for d in (publication.lon, publication.lat))
+            rest = Pack(POST, (numbers, *map(np.array, place), tokens.offsets, tokens.ids))
+            several = len(numbers) > 1
+        words = self._words.set_of_one(text) if text and terms.has_words else _NO_IDS
+        return Post(np.concatenate([words, np.array(found, dtype=np.int32)]) if found else words, rest, several)
+
+    def _held_terms(self, name: str, held: Held) -> Iterable[int]:
+        """The terms of what an attribute holds, each once."""
+        if not isinstance(held, tuple):
+            return self._terms.value_terms(name, held)
+        return {term for value in held for term in self._terms.value_terms(name, value)}
+
+    def _numbers_of_one(self, publication: Publication) -> tuple[IntArray, list[int]]:
+        """The keys, and the terms of intervals and cells."""
+        terms = self._terms
+        slots = list(terms.slots.items())
+        row = [int(ABSENT)] * (2 + len(slots))
+        more: list[int] = []
+        found: list[int] = []
+        for slot, number in slots:
+            name, of_instants = slot
+            held = None if name == "id" else publication.value(name)
+            if not isinstance(held, tuple):
+                key = keyed(held, of_instants)
+                if key is None:
+                    continue
+                row[number], plain = key[0], [key[1]]
+            else:
+                known = dict(key for value in held if (key := keyed(value, of_instants)) is not None)
+                plain = list(known.values())
+                row[number] = marked(list(known), len(row), more)
+            if slot in terms.intervals and plain:
+                leaves = np.array([intervals.interval(one) for one in plain], np.uint64)
+                above = terms.intervals[slot].above(leaves)[1].tolist()
+                found += above if len(plain) == 1 else set(above)
+        if publication.lon is not None and publication.lat is not None:
+            row[LON], row[LAT] = number_key(publication.lon), number_key(publication.lat)
+            if len(terms.cells):
+                leaf = cells.cell(publication.lon, publication.lat)
+                found += terms.cells.above(np.array([leaf], dtype=np.uint64))[1].tolist()
+        return filled_up(np.array([row], dtype=np.int64), np.array(more, dtype=np.int64)), found
+
+    def _numbers(self, table: pa.Table, lon: FloatArray, lat: FloatArray) -> IntArray:
+        slots = list(self._terms.slots.items())
+        numbers = np.full((table.num_rows, 2 + len(slots)), ABSENT, dtype=np.int64)
+        for number, degrees in ((LON, lon), (LAT, lat)):
+            there = ~np.isnan(degrees)
+            numbers[there, number] = number_keys(degrees[there])
+        more: list[IntArray] = []
+        for slot, number in slots:
+            if (column := _slot_column(table, slot)) is None:
+                continue
+            if not several(column):
+                numbers[:, number] = column_keys(column)
+            else:
+                end = numbers.size + sum(map(len, more))
+                numbers[:, number], behind = several_numbers(column, end)
+                more.append(behind)
+        return filled_up(numbers, np.concatenate(more)) if more else numbers
+
+    def _value_pairs(self, table: pa.Table) -> list[Pairs]:
+        """Equalities, pieces of text, and presence."""
+        found = []
+        for name in table.column_names:
+            column = table[name]
+            if (term := self._terms.present.get(name)) is not None:
+                found.append(_pairs_of(_present_rows(name, column), term))
+            if name in self._terms.values or name in self._terms.pieces:
+                owners, column = elements(column) if several(column) else (None, column)
+                rows, values = distinct(column)
+                pairs = _expanded(rows, [self._value_terms(name, value) for value in values])
+                found.append(pairs if owners is None else each_once(owners[pairs[0]], pairs[1]))
+        return found
+
+    def _value_terms(self, name: str, value: Value | None) -> tuple[int, ...]:
+        return () if value is None else self._terms.value_terms(name, value)
+
+    def _number_pairs(self, table: pa.Table) -> list[Pairs]:
+        """Dyadic intervals of numbers and instants, at the depths that guard something."""
+        found = []
+        for slot, wanted in list(self._terms.intervals.items()):
+            if (column := _slot_column(table, slot)) is not None:
+                if several(column):
+                    rows, values = elements(column)
+                    leaves = intervals.intervals(_interval_numbers(values))
+                    found.append(each_once(*_label_pairs(rows, leaves, wanted)))
+                    continue
+                rows = np.flatnonzero(column.is_valid().to_numpy())
+                numbers = _interval_numbers(column)[rows]
+                found.append(_label_pairs(rows, intervals.intervals(numbers), wanted))
+        return found
+
+    def _place_pairs(self, lon: FloatArray, lat: FloatArray) -> list[Pairs]:
+        if not len(self._terms.cells):
+            return []
+        rows = np.flatnonzero(~np.isnan(lon))
+        return [_label_pairs(rows, cells.cells(lon[rows], lat[rows]), self._terms.cells)]
+
+    def _topic_pairs(self, table: pa.Table) -> list[Pairs]:
+        if "topic" not in table.column_names or not (self._terms.topics or self._terms.patterns):
+            return []
+        column = table["topic"]
+        if not pa.types.is_nested(column.type):
+            rows, topics = distinct(column)
+            return [_expanded(rows, [() if t is None else self._terms.topic_terms(str(t)) for t in topics])]
+        lists = column.to_pylist()
+        known = {topic: self._terms.topic_terms(topic) for topics in lists for topic in topics or ()}
+        pairs = {(row, term) for row, topics in enumerate(lists) for topic in topics or () for term in known[topic]}
+        return [_as_pairs(sorted(pairs))]
+
+    def _prefix_pairs(self, text: pa.ChunkedArray) -> list[Pairs]:
+        if not self._terms.prefixes:
+            return []
+        self._forms.expect(self._terms.heads)
+        sets = self._forms.analyse(text)
+        seen = np.unique(sets.ids)
+        found = self._terms.form_terms(self._forms.vocabulary.some(seen.tolist()))
+        terms = {self._forms.vocabulary.find(form): own for form, own in found.items()}
+        rows = np.repeat(np.arange(len(sets)), np.diff(sets.offsets))
+        places = np.flatnonzero(np.isin(sets.ids, np.array([*terms], dtype=np.int32)))
+        pairs = {(int(rows[k]), term) for k in places for term in terms[int(sets.ids[k])]}
+        return [_as_pairs(sorted(pairs))]
+
+
+class _LikelyForms(FastAnalyser):
+    """Reads forms for prefixes: those that begin as somebody asks, and no others."""
+
+    def __init__(self, analyser: Analyser, folding: Folding) -> None:
+        self._heads: set[str] = set()
+        super().__init__(analyser, folding=folding)
+
+    def expect(self, heads: set[str]) -> None:
+        """Read forms that begin with one of these."""
+        if len(heads) != len(self._heads) or heads != self._heads:
+            if not heads <= self._heads:
+                self._forget()
+            self._heads = heads.copy()
+
+    def _word_ids(self, words: list[str | None]) -> list[int]:
+        heads = self._heads
+        return self.vocabulary.add_all([word if word and word[:MIN_PREFIX_CHARS] in heads else None for word in words])
+
+
+class _WordTerms:
+    """From words to the terms of a dictionary, which may grow at any time, as the vocabulary of what was read does."""
+
+    def __init__(self, terms: Dictionary, fast: FastAnalyser) -> None:
+        self.fast = fast
+        self._terms = terms
+        self._new_words = 0
+        self._words = 0
+        self._term_of = Growing(np.int32, filler=-1)
+
+    def sets(self, text: pa.ChunkedArray) -> TermSets:
+        if not self._terms.has_words:
+            return TermSets(np.zeros(len(text) + 1, dtype=np.int64), _NO_IDS)
+        sets = self.fast.analyse(text)
+        return TermSets(sets.offsets, self._current()[sets.ids])
+
+    def set_of_one(self, text: str) -> IdArray:
+        ids = self.fast.analyse_one(text)
+        name_terms(ids, self._current())
+        return ids
+
+    def sequences(self, text: pa.ChunkedArray) -> TermSets:
+        rows = self.fast.sequences(text)
+        return TermSets(rows.offsets, self._current()[rows.ids])
+
+    def _current(self) -> IdArray:
+        """The term of each word of the vocabulary, -1 for none, and for the stop word -1."""
+        vocabulary = self.fast.vocabulary
+        for word, term in self._terms.new_words[self._new_words :]:
+            if 0 <= (place := vocabulary.find(word)) < self._words:
+                self._term_of.array[place] = term
+            self._new_words += 1
+        if len(vocabulary) > self._words:
+            first, self._words = self._words, len(vocabulary)
+            fresh = vocabulary.since(first)
+            self._term_of.reach(self._words + 1)  # one more: the last place, which -1 names, is always free
+            self._term_of.array[first : self._words] = self._terms.find_words(fresh)
+        return self._term_of.array
+
+
+def _texts(table: pa.Table) -> pa.ChunkedArray:
+    return table["text"] if "text" in table.column_names else pa.nulls(table.num_rows, pa.string())
+
+
+def _slot_column(table: pa.Table, slot: Slot) -> pa.ChunkedArray | None:
+    name, of_instants = slot
+    if name not in table.column_names or name == "id":
+        return None
+    kind = table.schema.field(name).type
+    kind = kind.value_type if pa.types.is_large_list(kind) else kind
+    return table[name] if (is_instant(kind) if of_instants else is_number(kind)) else None
+
+
+def _interval_numbers(column: pa.ChunkedArray) -> FloatArray:
+    """The numbers whose intervals stand for the values, as filing._interval_number has it; 0 for null."""
+    if is_instant(column.type):
+        column = column.cast(pa.timestamp("us"), safe=False).cast(pa.int64())
+    return np.asarray(column.cast(pa.float64(), safe=False).fill_null(0).to_numpy(), dtype=np.float64)
+
+
+def _present_rows(name: str, column: pa.ChunkedArray) -> IntArray:
+    """Rows with a value; an empty text counts as none, an empty attribute as one."""
+    present = column.is_valid()
+    if name == "text":
+        present = pc.and_(present, pc.fill_null(pc.not_equal(column.cast(pa.string()), ""), False))
+    if name == "topic" and pa.types.is_nested(column.type):
+        present = pc.and_(present, pc.fill_null(pc.greater(pc.list_value_length(column), 0), False))
+    return np.flatnonzero(present.to_numpy())
+
+
+def _label_pairs(rows: IntArray, leaves: npt.NDArray[np.uint64], wanted: LabelTerms) -> Pairs:
+    """The wanted labels at or above the leaf of each row."""
+    numbers, terms = wanted.above(leaves)
+    return rows[numbers], terms
+
+
+def _expanded(rows: IntArray, terms: list[tuple[int, ...]]) -> Pairs:
+    """Rows, as numbers of distinct values (-1 for none), to pairs with the terms of their value."""
+    lengths = np.array([len(own) for own in terms] + [0], dtype=np.int64)
+    starts = np.concatenate([[0], np.cumsum(lengths)])[:-1]
+    flat = np.array([term for own in terms for term in own], dtype=np.int32)
+    counts = lengths[rows]  # row -1 is the last one, of length 0
+    ends = np.cumsum(counts)
+    places = np.repeat(starts[rows] - (ends - counts), counts) + np.arange(ends[-1] if len(ends) else 0)
+    return np.repeat(np.arange(len(rows)), counts), flat[places]
+
+
+def _pairs_of(rows: IntArray, term: int) -> Pairs:
+    return rows, np.full(len(rows), term, dtype=np.int32)
+
+
+def _as_pairs(pairs: list[tuple[int, int]]) -> Pairs:
+    both = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    return both[:, 0], both[:, 1].astype(np.int32)
+
+
+def _merged(words: TermSets, pairs: list[Pairs]) -> TermSets:
+    """The words of each row, and what else it has."""
+    pairs = [pair for pair in pairs if len(pair[0])]
+    if not pairs:
+        return words
+    rows = np.concatenate([np.repeat(np.arange(len(words)), np.diff(words.offsets)), *(pair[0] for pair in pairs)])
+    ids = np.concatenate([words.ids, *(pair[1] for pair in pairs)])
+    order = np.argsort(rows, kind="stable")
+    counts = np.bincount(rows, minlength=len(words))
+    return TermSets(np.concatenate([[0], np.cumsum(counts)]), ids[order])

@@ -1,0 +1,91 @@
+"""How rare is a term? What a sample of publications says, and a guess where there is none.
+
+The rarest admissible term guards a conjunction, so all that matters here is order. A cost is the expected share of
+publications that would have to look at the conjunction.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pyarrow as pa
+
+from tidings.analysis import Analyser
+from tidings.analysis.fast import FastAnalyser
+from tidings.language.atoms import FormPrefix
+from tidings.model.query import Equals, Present, Topic
+from tidings.model.region import Region
+from tidings.model.values import equality_texts, value_text
+from tidings.tables.columns import Slot, number_columns, place_columns, text_values, topic_values
+from tidings.tables.validity import good_rows
+from tidings.terms.dictionary import TermAtom
+from tidings.terms.statistics import Statistics
+
+MAX_ROWS = 20_000
+
+_GUESSES: dict[type, float] = {FormPrefix: 0.02, Equals: 0.01, Present: 0.9, Topic: 0.03}
+_GUESS_PIECE = 0.05
+_GUESS_WORD = 0.01
+_GUESS_RANGE = 0.3
+_GUESS_REGION = 0.02
+
+
+class Sample:
+    """Frequencies of terms among at most 20,000 publications; without any, a guess by kind."""
+
+    def __init__(self, analyser: Analyser, table: pa.Table | None = None) -> None:
+        table = pa.table({}) if table is None else good_rows(table.slice(0, MAX_ROWS))[0]
+        self.rows = int(table.num_rows)
+        self._fast = FastAnalyser(analyser)
+        self._words = Statistics()
+        if "text" in table.column_names:
+            self._words.update(self._fast.analyse(table["text"]))
+        self._values = {
+            name: Counter(value_text(value) for value in values if value is not None)
+            for name, values in text_values(table)
+        }
+        self._topics: Counter[tuple[str, ...]] = Counter()
+        for topics in topic_values(table):
+            self._topics.update({tuple(t.split("/")[:depth]) for t in topics for depth in range(1, t.count("/") + 2)})
+        self._numbers = {slot: np.sort(keys) for slot, keys in number_columns(table).items()}
+        lon, lat = place_columns(table)
+        west_first = np.argsort(lon)[: np.count_nonzero(~np.isnan(lon))]  # NaN is sorted last
+        self._lon, self._lat = lon[west_first], lat[west_first]
+
+    def word(self, word: str, uses: int = 0) -> float:
+        """The cost of a word; without a sample, the more it is asked for the more frequent it is taken to be."""
+        if not self.rows:
+            return _GUESS_WORD * (1 + uses)
+        return self._share(self._words.frequency(self._fast.vocabulary.find(word)))
+
+    def term(self, atom: TermAtom) -> float:
+        """The cost of the term that fulfils an atom."""
+        if self.rows and isinstance(atom, Equals):
+            seen = self._values.get(atom.name)
+            return self._share(0 if seen is None else sum(seen[text] for text in equality_texts(atom.value)))
+        if self.rows and isinstance(atom, Topic) and "*" not in atom.path:
+            return self._share(self._topics[atom.path])
+        return _GUESSES.get(type(atom), _GUESS_PIECE)
+
+    def number_range(self, slot: Slot, low: int, high: int) -> float:
+        """The cost of a range of keys."""
+        seen = self._numbers.get(slot)
+        if seen is None:
+            return 0.0 if self.rows else _GUESS_RANGE
+        below, upto = np.searchsorted(seen, low), np.searchsorted(seen, high, side="right")
+        return self._share(int(upto - below))
+
+    def region(self, region: Region) -> float:
+        """The cost of a region: of the rectangles around it."""
+        if not self.rows:
+            return _GUESS_REGION
+        inside = 0
+        for box in region.bounds():
+            first, last = np.searchsorted(self._lon, box.west), np.searchsorted(self._lon, box.east, side="right")
+            lat = self._lat[first:last]
+            inside += int(np.count_nonzero((box.south <= lat) & (lat <= box.north)))
+        return 2.0 * self._share(inside)  # a cover is about twice as large
+
+    def _share(self, count: int) -> float:
+        return (count + 0.5) / (int(self.rows) + 1)

@@ -1,0 +1,284 @@
+"""Do the matchers together deliver what brute force does, each match once?"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.index.strategies import NOW, subscriptions, tables
+from tests.language.strategies import PATHS, SYMBOLS, WORDS
+from tidings.analysis import ENGLISH
+from tidings.cluster import Homes, Router, Routing, once, place
+from tidings.index import BruteForce, GuardIndex
+from tidings.index.subscribers import Record, table_of
+from tidings.language import parse, to_text
+from tidings.model import DataError, Subscription
+from tidings.model.query import Topic
+from tidings.partitioning import HashMapping, LearnedMapping, Mapping, Owners
+from tidings.placement import RAREST, Anycast, Lasp, Line, Placer
+from tidings.terms.dictionary import Dictionary
+from tidings.terms.sample import Sample
+from tidings.workloads import Posts, Stocks, q1, stock_subscriptions, tweet_based
+
+NOBODY = table_of([])
+ROUTINGS: tuple[Routing, ...] = ("guards", "words")
+
+
+@dataclass
+class Matchers:
+    """All matchers in one process. A change reaches them as it would on a cluster: what is new, and the ids."""
+
+    mapping: Mapping
+    sample: Sample | None
+    placer: Placer = RAREST
+    routing: Routing = "guards"
+    router: Router = field(init=False)
+    indexes: dict[int, GuardIndex] = field(default_factory=dict)
+    homes: dict[int, Homes] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.router = place(NOBODY, self.mapping).router
+
+    def change(self, table: pa.Table, gone: list[str]) -> None:
+        placement = place(table, self.mapping, self.sample, placer=self.placer, routing=self.routing)
+        self.router.extend(placement.router)
+        changed = [*gone, *table["id"].to_pylist()]
+        for matcher in {*self.indexes, *placement.homes.pairs()[1].tolist()}:
+            share = placement.share(matcher)
+            if matcher in self.indexes:
+                self.homes[matcher] = self.homes[matcher].changed(share.homes, changed)
+            else:
+                self.indexes[matcher], self.homes[matcher] = GuardIndex(clock=lambda: NOW), share.homes
+            self.indexes[matcher].change(share.table, changed)
+
+    def deliver(self, table: pa.Table) -> list[tuple[int, str]]:
+        routes = self.router.route(table)
+        delivered: list[tuple[int, str]] = []
+        for matcher, index in self.indexes.items():
+            rows = routes.with_matcher(matcher)
+            found = index.match(table.take(pa.array(rows)))
+            kept = once(rows[found.rows], pa.array(found.ids, pa.large_string()), matcher, routes, self.homes[matcher])
+            pairs = zip(rows[found.rows].tolist(), found.ids, strict=True)
+            delivered += [pair for pair, is_kept in zip(pairs, kept, strict=True) if is_kept]
+        return sorted(delivered)
+
+    def reopened(self, folder: Path) -> Matchers:
+        """The same with its router and homes from files."""
+        self.router.save(folder / "router")
+        again = Matchers(self.mapping, self.sample)
+        again.router, again.indexes = Router.open(folder / "router"), self.indexes
+        for matcher, homes in self.homes.items():
+            homes.save(folder / f"homes-{matcher}")
+            again.homes[matcher] = Homes.open(folder / f"homes-{matcher}")
+        return again
+
+
+def as_table(asked: list[Subscription]) -> pa.Table:
+    return table_of([Record.of(subscription, to_text(subscription.query)) for subscription in asked])
+
+
+NAMES = (*WORDS, "fi*", "symbol=A", "has:price", "topic:news", "topic:news/*/final")
+
+
+@st.composite
+def mappings(draw: st.DrawFn) -> Mapping:
+    """Some terms are split, some go where chance has it, all others are hashed."""
+    count = draw(st.sampled_from([1, 2, 7, 16, 256]))
+    learned = draw(st.lists(st.sampled_from(NAMES), unique=True))
+    several = st.lists(st.integers(0, count - 1), min_size=1, max_size=4, unique=True)
+    owners = [draw(several) for _ in learned]
+    table = Owners.of_counts([len(own) for own in owners], np.array([m for own in owners for m in own], dtype=np.int32))
+    return LearnedMapping.of(pa.array(learned, pa.large_string()), table, count)
+
+
+def placers(matchers: int) -> st.SearchStrategy[Placer]:
+    lines = st.sampled_from([Line(1.0), Line(0.5, 3.0)])
+    return st.one_of(
+        st.just(RAREST), st.integers(-3, 3).map(Anycast), lines.map(lambda line: Lasp(matchers, line))
+    )  # fmt: skip
+
+
+FORMS = (
+    "{}", "{} {}", "{} OR {}", "{} {} {}", "{} {} OR {}", '"{} {}"', "{} -{}", "{} OR topic:news", "{} price:>2",
+    "{} bounding_box:[0 0 2 4]", "{}* OR {}", "symbol:A OR {}",
+)  # fmt: skip
+
+
+def simple(name: str, rng: random.Random) -> Subscription:
+    """A subscription that much of the small world answers, unlike those that hypothesis likes best."""
+    return Subscription(name, parse(rng.choice(FORMS).format(*rng.sample(WORDS, 3))))
+
+
+def crowd(rng: random.Random, rows: int = 25) -> pa.Table:
+    """Publications that have much in common."""
+    return pa.table(
+        {
+            "id": [f"p{rng.randrange(10**6)}" for _ in range(rows)],
+            "text": [" ".join(rng.choices(WORDS, k=rng.randint(0, 6))) for _ in range(rows)],
+            "lat": [float(rng.randint(0, 4)) for _ in range(rows)],
+            "lon": [float(rng.randint(0, 4)) for _ in range(rows)],
+            "topic": rng.choices(PATHS, k=rows),
+            "symbol": rng.choices(SYMBOLS, k=rows),
+            "price": [rng.randint(0, 4) for _ in range(rows)],
+        }
+    )
+
+
+def come_and_go(data: st.DataObject, folders: pytest.TempPathFactory) -> None:
+    rng = random.Random(data.draw(st.integers(0, 10**6)))
+    sample = data.draw(st.sampled_from([None, Sample(ENGLISH, crowd(rng))]))
+    mapping = data.draw(mappings())
+    placer, routing = data.draw(placers(mapping.matchers)), data.draw(st.sampled_from(ROUTINGS))
+    matchers = Matchers(mapping, sample, placer, routing)
+    oracle = BruteForce(clock=lambda: NOW)
+    for _ in range(data.draw(st.integers(1, 3))):
+        names = data.draw(st.lists(st.sampled_from("abcdefgh"), max_size=3))
+        added = [data.draw(subscriptions(name)) for name in names]
+        added += [simple(name, rng) for name in rng.sample("efghijklmnop", 6)]
+        gone = data.draw(st.lists(st.sampled_from("abcefghz")))
+        oracle.remove(gone)
+        oracle.add(added)
+        matchers.change(as_table(added), gone)
+        for table in (crowd(rng), data.draw(tables())):
+            assert matchers.deliver(table) == sorted(oracle.match(table).pairs())
+    if data.draw(st.integers(0, 4)) == 0:  # files are slow
+        again, table = matchers.reopened(folders.mktemp("matchers")), crowd(rng)
+        assert again.deliver(table) == sorted(oracle.match(table).pairs())
+
+
+@settings(max_examples=25)
+@given(data=st.data())
+def test_matchers_together_equal_brute_force_while_subscriptions_come_and_go(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    come_and_go(data, tmp_path_factory)
+
+
+@pytest.mark.slow
+@settings(max_examples=500)
+@given(data=st.data())
+def test_matchers_together_equal_brute_force_in_many_more_cases(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    come_and_go(data, tmp_path_factory)
+
+
+POSTS = Posts(seed=4, vocabulary=2200).table(150)
+QUOTES = Stocks(seed=2).table(300)
+
+
+@pytest.mark.parametrize(
+    ("asked", "posts"),
+    [
+        (tweet_based(POSTS["text"], 400, 1, ENGLISH, words=(1, 3)), POSTS),
+        (q1(POSTS, 400, 1, ENGLISH), POSTS),
+        (stock_subscriptions(QUOTES, 400, 1), QUOTES),
+    ],
+    ids=["tweet", "q1", "stock"],
+)
+def test_matchers_together_equal_brute_force_on_generators(asked: pa.Table, posts: pa.Table) -> None:
+    oracle = BruteForce()
+    oracle.add(Subscription(row["id"], parse(row["query"])) for row in asked.to_pylist())
+    expected = sorted(oracle.match(posts).pairs())
+    assert len(expected) > 20
+    for placer in (RAREST, Anycast(1), Lasp(7)):
+        spreads = []
+        for routing in ROUTINGS:
+            matchers = Matchers(half_split(7, posts), Sample(ENGLISH, posts), placer, routing)
+            matchers.change(asked.select(["id", "query"]), [])
+            assert matchers.deliver(posts) == expected
+            spreads.append(matchers.router.route(posts).sizes().mean())
+        assert spreads[0] <= spreads[1] < 7
+
+
+def half_split(matchers: int, posts: pa.Table) -> Mapping:
+    """Every other word of these publications has three owners."""
+    texts = posts["text"].to_pylist() if "text" in posts.column_names else []
+    words = sorted({word for text in texts for word in ENGLISH.words(text)})[::2]
+    owners = (np.arange(len(words))[:, None] + np.arange(3)) % matchers
+    table = Owners.of_counts(np.full(len(words), 3), owners.ravel().astype(np.int32))
+    return LearnedMapping.of(pa.array(words, pa.large_string()), table, matchers)
+
+
+def split(matchers: int = 16, **owners: list[int]) -> Mapping:
+    flat = np.array([matcher for own in owners.values() for matcher in own], dtype=np.int32)
+    table = Owners.of_counts([len(own) for own in owners.values()], flat)
+    return LearnedMapping.of(pa.array(list(owners), pa.large_string()), table, matchers)
+
+
+@pytest.mark.parametrize("placer", [RAREST, Anycast(), Lasp(16)], ids=["rarest", "anycast", "lasp"])
+def test_hot_words_place_a_subscription_only_where_it_has_no_others(placer: Placer) -> None:
+    """[S3TM] 5.1, its three kinds of subscriptions; smoke is the rarer of the two hot words."""
+    mapping = split(fire=[1, 2, 3], smoke=[4, 5], rain=[6], flood=[7])
+    posts = pa.table({"id": list("abcdefg"), "text": ["fire smoke"] * 2 + ["fire"] * 2 + ["rain flood"] * 3})
+    queries = [
+        "fire smoke",
+        "fire",
+        "rain fire smoke",
+        "rain",
+        '"fire smoke"',
+        "fire topic:news",
+        "(rain OR smoke) fire",
+    ]
+    asked = pa.table({"id": [f"s{i}" for i in range(len(queries))], "query": queries})
+    placement = place(asked, mapping, Sample(ENGLISH, posts), placer=placer)
+    sets, matchers = placement.homes.pairs()
+    homes = [matchers[sets == i].tolist() for i in range(len(queries))]
+    assert homes[:5] == [[4, 5], [1, 2, 3], [6], [6], [4, 5]] and homes[6] == [4, 5, 6]
+    terms = Dictionary()
+    term = terms.term(Topic(("news",)))
+    topic = HashMapping(16).owners(terms).of(term)
+    assert homes[5] == (topic if placer is RAREST else [1, 2, 3])
+
+
+def test_words_route_what_guards_do_not() -> None:
+    asked = pa.table({"id": ["s"], "query": ["rain fire -flood"]})
+    posts = pa.table({"id": ["a", "b", "c"], "text": ["fire", "rain", "flood"]})
+    mapping = split(fire=[3], rain=[6], flood=[9])
+    routes = {routing: place(asked, mapping, routing=routing).router.route(posts) for routing in ROUTINGS}
+    assert routes["guards"].sizes().sum() == 1
+    assert [pair.tolist() for pair in routes["words"].pairs()] == [[0, 1], [3, 6]]
+    with pytest.raises(DataError, match="got 'all'"):
+        place(asked, mapping, routing="all")  # type: ignore[arg-type]
+
+
+def test_a_subscription_lives_whole_wherever_one_of_its_guards_is_owned() -> None:
+    asked = pa.table({"id": ["s", "t"], "query": ["fire OR smoke OR (rain flood)", "fire"]})
+    placement = place(asked, HashMapping(256))
+    assert placement.homes.sizes().tolist() == [3, 1]
+    shares = [share for m in range(256) if (share := placement.share(m)).table.num_rows]
+    assert sorted(share.table["id"].to_pylist() for share in shares) == [["s"], ["s"], ["s", "t"]]
+    assert all(share.homes.ids.texts().to_pylist() == ["s"] for share in shares)
+    assert {share.table["query"][0].as_py() for share in shares} == {"fire OR smoke OR (rain flood)"}
+
+
+def test_the_later_of_two_equal_ids_counts() -> None:
+    asked = pa.table({"id": ["s", "s"], "query": ["fire", "smoke"]})
+    placement = place(asked, HashMapping(256))
+    assert placement.table["query"].to_pylist() == ["smoke"] and len(placement.homes) == len(placement.router) == 1
+
+
+def test_what_nothing_can_match_lives_nowhere() -> None:
+    query = "price:{2 TO 2.0000000000000004}"  # no number of 64 bits lies between
+    placement = place(pa.table({"id": ["s"], "query": [query]}), HashMapping(3))
+    assert placement.homes.sizes().tolist() == [0] and len(placement.router) == 0
+
+
+def test_without_homes_elsewhere_every_match_is_delivered_and_with_them_only_by_the_first() -> None:
+    asked = pa.table({"id": ["s", "t"], "query": ["fire OR smoke", "fire"]})
+    posts = pa.table({"id": ["p", "q"], "text": ["fire and smoke", "smoke"]})
+    placement = place(asked, HashMapping(256))
+    routes = placement.router.route(posts)
+    (fire,) = placement.homes.taken(pa.array([1]).to_numpy()).pairs()[1]
+    (smoke,) = set(placement.homes.pairs()[1].tolist()) - {fire}
+    rows, ids = pa.array([0, 1]).to_numpy(), pa.array(["s", "s"])
+    both = [once(rows, ids, m, routes, placement.share(m).homes).tolist() for m in sorted((fire, smoke))]
+    assert both[0][0] and not both[1][0]  # both find the first post, the lower delivers it
+    assert once(rows[1:], ids[1:], smoke, routes, placement.share(smoke).homes).all()

@@ -1,0 +1,63 @@
+"""What guards cost: the share of a sample that has them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from tidings.analysis import ENGLISH
+from tidings.model import Equals, Present, Topic
+from tidings.model import StartsWith as Prefixed
+from tidings.model.region import Circle, Rectangle, Region
+from tidings.tables.columns import number_key
+from tidings.terms.dictionary import TermAtom
+from tidings.terms.sample import Sample
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_region_costs_by_the_places_in_the_rectangles_around_it(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    lon, lat = rng.integers(-9, 10, 500) * 20.0, rng.integers(-9, 10, 500) * 10.0
+    absent = rng.random(500) < 0.1
+    ids = [str(row) for row in range(500)]
+    places = {"lon": pa.array(lon, mask=absent), "lat": pa.array(lat, mask=absent)}
+    sample = Sample(ENGLISH, pa.table({"id": ids, **places}))
+    regions: list[Region] = [Rectangle(-20, -30, 60, 30), Rectangle(20, 0, 20, 90), Circle(170, 0, 3_000_000)]
+    for region in regions:
+        inside = sum(
+            int(np.sum((box.west <= lon) & (lon <= box.east) & (box.south <= lat) & (lat <= box.north) & ~absent))
+            for box in region.bounds()
+        )
+        assert inside > 0
+        assert sample.region(region) == pytest.approx(2 * (inside + 0.5) / 501)
+
+
+def test_a_term_costs_by_the_rows_that_have_it() -> None:
+    """Of 9 rows, half a row is added to what is counted, so that what was never seen costs less than all others."""
+    columns = {
+        "id": [str(row) for row in range(9)],
+        "text": ["fire fire"] * 4 + ["smoke"] + [None] * 4,
+        "symbol": ["A"] * 5 + ["B", None, "", "B"],
+        "truth": [True] * 3 + [False] * 6,
+        "topic": ["news/sport"] * 3 + ["news", "ads"] + [None] * 4,
+        "volume": [*range(8), None],
+    }
+    sample = Sample(ENGLISH, pa.table(columns))
+    terms: dict[int, list[TermAtom]] = {
+        5: [Equals("symbol", "A")],
+        2: [Equals("symbol", "B")],
+        3: [Equals("truth", "true"), Topic(("news", "sport"))],
+        4: [Topic(("news",))],
+        1: [Topic(("ads",))],
+        0: [Equals("symbol", "C"), Equals("other", "A"), Topic(("x",))],
+    }
+    for rows, atoms in terms.items():
+        assert {sample.term(atom) for atom in atoms} == {(rows + 0.5) / 10}, rows
+    assert [sample.word(word) for word in ("fire", "smoke", "rain")] == [0.45, 0.15, 0.05]
+    assert sample.number_range(("volume", False), number_key(2), number_key(5)) == 0.45
+    assert sample.number_range(("price", False), 0, 9) == 0.0
+    assert sample.term(Topic(("*", "sport"))) == Sample(ENGLISH).term(Topic(("news",)))
+    assert (
+        sample.term(Present("symbol")) == Sample(ENGLISH).term(Present("symbol")) > sample.term(Prefixed("symbol", "A"))
+    )
