@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from benchmarks.names import Name, Part, Peer, S3tmFigure, SheddingPart, Source, SparkPart
+from benchmarks.names import Name, Part, Peer, S3tmFigure, Seam, SheddingPart, Source, SparkPart
 from tidings.cli.terminal import say
 from tidings.model import TidingsError
 
@@ -382,6 +382,39 @@ def shedding(  # noqa: PLR0913
     if plot:
         shedding.draw(part, figures, plot)
     _tell(f"shedding {part}", data, figures, seed, output_format, save)
+
+
+@app.command(
+    epilog="Example: python -m benchmarks compare HEAD~3 . --figure match --data path/to/data"
+)
+def compare(  # noqa: PLR0913, PLR0917  (options)
+    old: Annotated[str, typer.Argument(help="A commit.")],
+    new: Annotated[str, typer.Argument(help="Another one, or . for the files as they are.")] = ".",
+    figure: Annotated[
+        list[Seam] | None, typer.Option(help="What is measured, several times if several; all without.")
+    ] = None,
+    workload_name: Annotated[Name, typer.Option("--workload", help="What is asked and published.")] = Name.words,
+    subscriptions: Subscriptions = 100_000,
+    posts: Annotated[int, typer.Option(min=1, help="How many posts a round has.")] = 16_384,
+    rounds: Rounds = 20,
+    data: Data = None,
+    seed: Seed = 1,
+    output_format: HowToPrint = Format.table,
+    save: Save = None,
+) -> None:
+    """Two commits side by side, in turns: how many times as fast is the new one, and is that noise?"""
+    from benchmarks.compare import compared
+    from benchmarks.workloads import workload
+    from tidings.cli.output import progress
+
+    asked, figures = workload(workload_name, data, subscriptions, posts, seed), figure or [*Seam]
+    found: dict[str, Any] = {"old": old, "new": new, "workload": asked.name, "posts": asked.posts.num_rows}
+    columns: dict[str, list[Any]] = {"figure": [str(one) for one in figures]}
+    with progress("rounds", rounds * len(figures)) as advance:
+        for one in figures:
+            for name, value in compared(one, asked, (old, new), rounds, advance).items():
+                columns.setdefault(name, []).append(value)
+    _tell("compare", data, found | columns, seed, output_format, save)
 
 
 def _tell(

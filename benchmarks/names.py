@@ -37,6 +37,15 @@ class Part(StrEnum):
     durable = "durable"
 
 
+class Seam(StrEnum):
+    """What a user waits for: tables of posts, one post at a time, opening a folder, a DataFrame on Spark."""
+
+    match = "match"
+    publish = "publish"
+    opening = "opening"
+    spark = "spark"
+
+
 class SparkPart(StrEnum):
     """Ours beside plain SQL and the floor, memory, both layouts by the number of subscriptions and matchers; and, with
     posts from Kafka, how long a match takes and whether memory and lag stay as they are."""
