@@ -49,6 +49,13 @@ EVENTS: list[dict[str, Any]] = [
     },
 ]
 
+SCHEMA = (
+    "id string, text string, user struct<name string, address struct<city string, zip string>>, "
+    "items array<struct<sku string, price double, tags array<string>>>, codes array<int>, flags array<boolean>, "
+    "`first name` string"
+)
+"""The same for Spark."""
+
 QUERIES = (
     "fire", "user.name:ada", "user.name:a*", "user.address.city:(Sydney OR Perth)", "user.address.zip:2000",
     "user.address.zip:02000", "has:user.address.city", "order -user.name:ada", "has:user", "items.price:>100",

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests import nested
 from tests.spark import oracle
 from tidings.model import DataError
 from tidings.registry import Registry
@@ -114,6 +115,21 @@ def test_posts_and_changes_go_in_and_matches_come_out(topics: Topics, tmp_path: 
     )
     assert len(expected) > 100 and {"new"} < {row[1] for row in expected}
     assert {value["publication_id"] for _, value in found} == {row[0] for row in expected}
+
+
+def test_nested_records_match_as_a_plain_evaluation_says(topics: Topics, tmp_path: Path) -> None:
+    posts = topics.new(*((event["id"], json.dumps(event)) for event in nested.EVENTS))
+    registry = Registry(tmp_path / "registry")
+    registry.add(nested.ASKED)
+    matches: list[tuple[str, str]] = []
+
+    def take(rows: DataFrame, batch: int) -> None:
+        matches.extend((row["publication_id"], row["subscription_id"]) for row in rows.collect())
+
+    Pipeline(
+        posts_from_kafka(topics.spark, topics.servers, posts, nested.SCHEMA), registry, take, tmp_path / "state"
+    ).run()
+    assert sorted(matches) == nested.expected()
 
 
 def test_what_is_no_post_is_kept_aside_and_its_neighbours_go_on(topics: Topics, tmp_path: Path) -> None:

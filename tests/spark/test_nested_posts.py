@@ -13,18 +13,13 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from tests.nested import ASKED, EVENTS, expected
+from tests.nested import ASKED, EVENTS, SCHEMA, expected
 from tidings.model import DataError
 from tidings.registry import Registry
 from tidings.spark import Columns, ParquetFiles, Pipeline, match, posts_from_files
 
 pytestmark = pytest.mark.spark
 
-SCHEMA = (
-    "id string, text string, user struct<name string, address struct<city string, zip string>>, "
-    "items array<struct<sku string, price double, tags array<string>>>, codes array<int>, flags array<boolean>, "
-    "`first name` string"
-)
 LAYOUTS: list[dict[str, Any]] = [{"layout": "replicated"}, {"layout": "partitioned", "matchers": 3}]
 
 

@@ -121,6 +121,19 @@ def test_what_was_decided_outlives_the_process_and_nothing_to_do_ends_it(tmp_pat
     assert other.cut(play.batch, On()) is None
 
 
+def test_what_waits_begins_where_the_last_batch_has_ended(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    for batch, posts in ((3, 100), (4, 30)):
+        home.journal.put(Pin(batch, 1, "replicated", 1, oracle.sample()[1][0]))
+        home.journal.close(Report(batch, 1, posts, 0, 0, 1.0))
+    seen = ((10.0, 400.0), (20.0, 440.0), (30.0, 480.0))
+    replace_json(home.backlog, asdict(Backlog(3, 400.0, seen)))  # not told yet: batch 4
+    plan_batch(home, 5, 470)
+    governor = Governor(home, Overload())
+    waits = governor.waiting(5, State(ended_s=30.0), now_s=30.5)
+    assert waits.posts == 470 - 430 and waits.age_s == pytest.approx(30.5 - 17.5) and waits.rest_s == pytest.approx(3.0)
+
+
 def test_the_time_between_two_batches_is_no_delay(tmp_path: Path) -> None:
     assert Play(tmp_path, every_s=10).batches(10, rate=90, seconds=10.0) == [0] * 10
 
