@@ -96,6 +96,7 @@ def test_the_demo_sees_the_change_equals_brute_force_and_leaves_its_picture_alon
     )
     assert ran.returncode == 0, ran.stderr
     assert "checked: equal" in ran.stdout and ran.stderr == ""
+    assert re.search(r"at full speed: [\d,]+ posts a second", ran.stdout)
     comes, leaves = (
         re.search(rf"{name}: ([\d,]+) matches before batch \d+, (\d+) since", ran.stdout) for name in ("zoe", "ann")
     )

@@ -13,6 +13,7 @@ places         true     ``false`` leaves out the columns lat and lon
 rows_per_batch rate     at most so many in a micro-batch
 admission      none     the checkpoint of a pipeline that sheds; it may say that a micro-batch has fewer
 partitions     2        so many tasks make them
+readable       false    ``true``: sentences that people can read
 =============  =======  ==========================================================================================
 """
 
@@ -76,6 +77,7 @@ class Options:
     rows_per_batch: int | None = None
     partitions: int = 2
     admission: str = ""
+    readable: bool = False
 
     def __post_init__(self) -> None:
         least = {"seed": 0, "rows": 0, "rows_per_batch": 1, "partitions": 1}
@@ -93,10 +95,11 @@ class Options:
             "seed": int,
             "rate": float,
             "rows": int,
-            "places": lambda text: {"true": True, "false": False}[text.lower()],
+            "places": _truth,
             "rows_per_batch": int,
             "partitions": int,
             "admission": str,
+            "readable": _truth,
         }
         found = {}
         for name, text in given.items():
@@ -126,7 +129,7 @@ class Options:
     def batches(self, piece: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of a piece, a block at a time."""
         start, end = piece.value
-        posts = _posts(self.seed, self.rate)
+        posts = _posts(self.seed, self.rate, self.readable)
         while start < end:
             stop = min(end, (start // BLOCK_ROWS + 1) * BLOCK_ROWS)
             yield from posts.table(stop - start, start).select(self.columns).combine_chunks().to_batches()
@@ -216,6 +219,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type
 
 
 @lru_cache(maxsize=4)
-def _posts(seed: int, rate: float) -> Posts:
+def _posts(seed: int, rate: float, readable: bool) -> Posts:
     """Kept in a worker, because its lexicon takes a while to make."""
-    return Posts(seed=seed, rate_per_s=rate)
+    return Posts(seed=seed, rate_per_s=rate, readable=readable)
+
+
+def _truth(text: str) -> bool:
+    return {"true": True, "false": False}[text.lower()]

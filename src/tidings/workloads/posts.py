@@ -14,6 +14,7 @@ from tidings.model import DataError
 from tidings.model.values import utc
 from tidings.workloads.draws import IntArray, zipf_ranks
 from tidings.workloads.lexicon import Lexicon
+from tidings.workloads.sentences import sentences
 from tidings.workloads.subscriptions import numbered
 from tidings.workloads.themes import CITIES
 
@@ -52,7 +53,8 @@ class Posts:
     Words follow Zipf's law with ``skew`` over ``vocabulary`` made-up and some real English words; most of a post's
     words are of its topic, so words occur together as they do in life, and each city prefers some topics. A text has
     ``words`` = (least, most) words, stop words included. Posts come at ``rate_per_s`` from ``since`` on. Four of five
-    have a place: near a city, or now and then anywhere. Several 100,000 posts/s on one core.
+    have a place: near a city, or now and then anywhere. Several 100,000 posts/s on one core. With ``readable`` the
+    texts are short sentences of real words instead, for people to look at.
 
     >>> Posts(seed=1).table(4).select(["text", "topic"]).to_pylist()[3]
     {'text': 'A lurazun outage vamajo on sekuta', 'topic': 'technology/software'}
@@ -65,6 +67,7 @@ class Posts:
     words: tuple[int, int] = (6, 18)
     since: datetime = datetime(2024, 1, 1, tzinfo=UTC)
     rate_per_s: float = 1000.0
+    readable: bool = False
     _lexicon: Lexicon = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -99,7 +102,7 @@ class Posts:
         columns = [
             numbered("p", rows),
             self._instants(rng, rows),
-            self._texts(rng, topic),
+            sentences(rng, topic, city) if self.readable else self._texts(rng, topic),
             lat,
             lon,
             self._lexicon.labels.take(pa.array(topic)),
