@@ -8,9 +8,9 @@ attributes, numbers at the edge, and broken values. Most have some hundred bytes
 pass Engine.publish one by one, or Engine.match 256 at a time. Some are compared with the reference evaluation.
 
 No post may take more than 50 ms, or 50 ms for each 100 KB of it; a table of posts may take 50 ms, and 50 ms for each
-100 KB of it. Time is CPU time of this thread. A post that took
-longer is tried again three times, each time by a new engine that has seen none of its words, and the best counts: the
-machine may have other work to do.
+100 KB of it. Time is CPU time of this thread. A post that took longer is tried again, three times at once and, if that
+does not do, ten times at the end, each time by a new engine that has seen none of its words. The best counts: CPU time
+grows by half and more while others use the same cores and caches.
 """
 
 from __future__ import annotations
@@ -234,12 +234,23 @@ class Outcome:
     matches: int = 0
     compared_with_the_reference: int = 0
     tried_again: int = 0
+    tried_at_the_end: int = 0
     over_limit: int = 0
     worst_ms: float = 0.0
     worst_ms_per_100_kb: float = 0.0
     slowest: list[tuple[float, str]] = field(default_factory=list)
     rss_mb: list[int] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Doubtful:
+    """Posts that took longer than they may: ``allowed`` times the limit."""
+
+    spent_ms: float
+    allowed: float
+    what: str
+    again: Callable[[Engine], object]
 
 
 class Fuzz:
@@ -249,6 +260,7 @@ class Fuzz:
         self.rng = random.Random(seed)
         self.outcome = Outcome()
         self.engine = new_engine()
+        self._doubtful: list[_Doubtful] = []
         self._parsed = {name: parse(query) for name, query in zip(map(str, range(len(QUERIES))), QUERIES, strict=True)}
 
     def one(self, number: int) -> None:
@@ -295,11 +307,26 @@ class Fuzz:
             spent_ms = min(_timed(again) for _ in range(3))
         outcome.posts += len(posts)
         outcome.bytes += sum(sizes)
+        what = f"{len(posts)} post(s) of {sum(sizes):,} bytes: {ascii(posts[0])[:120]}"
+        if spent_ms > LIMIT_MS * allowed:
+            self._doubtful.append(_Doubtful(spent_ms, allowed, what, again))
+        else:
+            self._settle(spent_ms, allowed, what)
+
+    def end(self) -> None:
+        """Try again what still took too long."""
+        for doubtful in self._doubtful:
+            spent_ms = min(doubtful.spent_ms, *(_timed(doubtful.again) for _ in range(10)))
+            self._settle(spent_ms, doubtful.allowed, doubtful.what)
+        self.outcome.tried_at_the_end = len(self._doubtful)
+        self.outcome.slowest.sort(reverse=True)
+
+    def _settle(self, spent_ms: float, allowed: float, what: str) -> None:
+        outcome = self.outcome
         outcome.worst_ms = max(outcome.worst_ms, round(spent_ms, 1))
         outcome.worst_ms_per_100_kb = max(outcome.worst_ms_per_100_kb, round(spent_ms / allowed, 1))
         outcome.over_limit += spent_ms > LIMIT_MS * allowed
-        what = f"{spent_ms:.1f} ms, {len(posts)} post(s) of {sum(sizes):,} bytes: {ascii(posts[0])[:120]}"
-        heapq.heappush(outcome.slowest, (round(spent_ms / allowed, 1), what))
+        heapq.heappush(outcome.slowest, (round(spent_ms / allowed, 1), f"{spent_ms:.1f} ms, {what}"))
         if len(outcome.slowest) > 5:
             heapq.heappop(outcome.slowest)
 
@@ -393,7 +420,7 @@ def run(count: int, seed: int, minutes: float = 60.0, progress: bool = False) ->
         else:
             fuzz.one(number)
         number += batch
-    fuzz.outcome.slowest.sort(reverse=True)
+    fuzz.end()
     return fuzz.outcome
 
 
@@ -408,6 +435,7 @@ def together(outcomes: list[Outcome]) -> Outcome:
             "matches",
             "compared_with_the_reference",
             "tried_again",
+            "tried_at_the_end",
             "over_limit",
         ):
             setattr(first, name, getattr(first, name) + getattr(other, name))
