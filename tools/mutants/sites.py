@@ -27,8 +27,8 @@ from cosmic_ray.ast import ast_nodes, get_ast
 from cosmic_ray.mutating import mutate_code
 
 PACKAGES = (
-    *("model", "tables", "language", "terms", "registry", "index"),
-    *("partitioning", "placement", "shedding", "engine", "spark"),
+    *("model", "arrays", "analysis", "language", "tables", "terms", "registry", "index"),
+    *("partitioning", "placement", "shedding", "cluster", "engine", "spark"),
 )
 NEAREST = {
     "ReplaceBinaryOperator": (

@@ -22,7 +22,7 @@ from tools.mutants.baseline import PROFILE
 from tools.mutants.choosing import dependents, is_kernel
 from tools.mutants.sites import PACKAGES, Mutant
 
-COPIED = ("src", "tests", "tools", "docs", "pyproject.toml", "README.md")
+COPIED = ("src", "benchmarks", "tests", "tools", "docs", "pyproject.toml", "README.md")
 PYTEST = (
     *("-o", "addopts=", "--import-mode=importlib", "--doctest-modules", "--strict-markers", "-q", "--no-header"),
     *("-m", "not slow and not spark", "-p", "no:cacheprovider", "-p", "tools.mutants.baseline"),
