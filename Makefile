@@ -16,18 +16,21 @@ export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 unexport SPARK_HOME
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow bench fuzz fuzz-posts mutate kafka check format clean require-python require-java
+.PHONY: help setup demo test test-thorough test-slow bench fuzz fuzz-posts mutate kafka check format clean require-python require-java
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
 setup: $(READY) ## make .venv with all that development needs (the others do it on demand)
 
 demo: require-java $(READY) ## see it work: `tidings demo`
 	@$(BIN)/tidings demo $(ARGS)
 
-test: require-java $(READY) ## run the fast tests; some of them: make test ARGS="tests/language -k phrase"
+test: require-java $(READY) ## run the quick tests; some of them: make test ARGS="tests/language -k phrase"
 	@$(BIN)/pytest $(ARGS)
+
+test-thorough: require-java $(READY) ## run the tests with Spark, Kafka and kills that `make test` leaves out
+	@$(BIN)/pytest -m "thorough and not slow" $(ARGS)
 
 test-slow: require-java $(READY) ## run the tests that take minutes; real data from the folder TIDINGS_DATA
 	@$(BIN)/pytest -m slow $(ARGS)
@@ -47,12 +50,13 @@ fuzz-posts: $(READY) ## throw a million hostile posts at an engine
 kafka: require-java $(READY) ## run a Kafka broker for an hour, installed on first use: make kafka ARGS="--for-s 600"
 	@$(BIN)/python tools/kafka.py $(ARGS)
 
-check: require-java $(READY) ## lint, format, types, layers, then the tests: what has to be green before a commit
+check: require-java $(READY) ## lint, format, types, layers, then all tests but the slow ones: green before a push
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(MAKE) --no-print-directory test
+	$(MAKE) --no-print-directory test-thorough
 
 format: $(READY) ## format the code and mend what ruff can mend
 	@$(BIN)/ruff check --fix-only --quiet .
