@@ -12,11 +12,11 @@ import pytest
 
 from tidings.cluster.mappings import WHOLE, Figures, Mappings, Page
 from tidings.model import DataError
-from tidings.partitioning import HashMapping, LearnedMapping, Owners
+from tidings.partitioning import Mapping, Owners
 
 
-def mapping(owner: int, matchers: int = 4) -> LearnedMapping:
-    return LearnedMapping.of(pa.array(["fire"]), Owners.single(np.array([owner], dtype=np.int32)), matchers)
+def mapping(owner: int, matchers: int = 4) -> Mapping:
+    return Mapping.learned(pa.array(["fire"]), Owners.single(np.array([owner], dtype=np.int32)), matchers)
 
 
 def page(planned: int, matchers: int = 4) -> Page:
@@ -26,7 +26,7 @@ def page(planned: int, matchers: int = 4) -> Page:
 
 def test_the_newest_mapping_of_the_plan_is_used_and_the_hash_where_none_was_learned(tmp_path: Path) -> None:
     mappings = Mappings(tmp_path / "mappings")
-    assert mappings.newest(4) == "hash-4" and mappings.mapping("hash-4") == HashMapping(4)
+    assert mappings.newest(4) == "hash-4" and mappings.mapping("hash-4") == Mapping.hashed(4)
     assert mappings.put(mapping(1), page(4)).name == "learned-1"
     assert mappings.put(mapping(2), page(4)).name == "learned-2"
     assert mappings.put(mapping(3), page(9)).name == "learned-3"

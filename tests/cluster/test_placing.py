@@ -21,7 +21,7 @@ from tidings.index.subscribers import Record, table_of
 from tidings.language import parse, to_text
 from tidings.model import DataError, Subscription
 from tidings.model.query import Topic
-from tidings.partitioning import HashMapping, LearnedMapping, Mapping, Owners
+from tidings.partitioning import Mapping, Owners
 from tidings.placement import RAREST, Anycast, Lasp, Line, Placer
 from tidings.terms.dictionary import Dictionary
 from tidings.terms.sample import Sample
@@ -95,7 +95,7 @@ def mappings(draw: st.DrawFn) -> Mapping:
     several = st.lists(st.integers(0, count - 1), min_size=1, max_size=4, unique=True)
     owners = [draw(several) for _ in learned]
     table = Owners.of_counts([len(own) for own in owners], np.array([m for own in owners for m in own], dtype=np.int32))
-    return LearnedMapping.of(pa.array(learned, pa.large_string()), table, count)
+    return Mapping.learned(pa.array(learned, pa.large_string()), table, count)
 
 
 def placers(matchers: int) -> st.SearchStrategy[Placer]:
@@ -204,13 +204,13 @@ def half_split(matchers: int, posts: pa.Table) -> Mapping:
     words = sorted({word for text in texts for word in ENGLISH.words(text)})[::2]
     owners = (np.arange(len(words))[:, None] + np.arange(3)) % matchers
     table = Owners.of_counts(np.full(len(words), 3), owners.ravel().astype(np.int32))
-    return LearnedMapping.of(pa.array(words, pa.large_string()), table, matchers)
+    return Mapping.learned(pa.array(words, pa.large_string()), table, matchers)
 
 
 def split(matchers: int = 16, **owners: list[int]) -> Mapping:
     flat = np.array([matcher for own in owners.values() for matcher in own], dtype=np.int32)
     table = Owners.of_counts([len(own) for own in owners.values()], flat)
-    return LearnedMapping.of(pa.array(list(owners), pa.large_string()), table, matchers)
+    return Mapping.learned(pa.array(list(owners), pa.large_string()), table, matchers)
 
 
 @pytest.mark.parametrize("placer", [RAREST, Anycast(), Lasp(16)], ids=["rarest", "anycast", "lasp"])
@@ -234,7 +234,7 @@ def test_hot_words_place_a_subscription_only_where_it_has_no_others(placer: Plac
     assert homes[:5] == [[4, 5], [1, 2, 3], [6], [6], [4, 5]] and homes[6] == [4, 5, 6]
     terms = Dictionary()
     term = terms.term(Topic(("news",)))
-    topic = HashMapping(16).owners(terms).of(term)
+    topic = Mapping.hashed(16).owners(terms).of(term)
     assert homes[5] == (topic if placer is RAREST else [1, 2, 3])
 
 
@@ -251,7 +251,7 @@ def test_words_route_what_guards_do_not() -> None:
 
 def test_a_subscription_lives_whole_wherever_one_of_its_guards_is_owned() -> None:
     asked = pa.table({"id": ["s", "t"], "query": ["fire OR smoke OR (rain flood)", "fire"]})
-    placement = place(asked, HashMapping(256))
+    placement = place(asked, Mapping.hashed(256))
     assert placement.homes.sizes().tolist() == [3, 1]
     shares = [share for m in range(256) if (share := placement.share(m)).table.num_rows]
     assert sorted(share.table["id"].to_pylist() for share in shares) == [["s"], ["s"], ["s", "t"]]
@@ -261,20 +261,20 @@ def test_a_subscription_lives_whole_wherever_one_of_its_guards_is_owned() -> Non
 
 def test_the_later_of_two_equal_ids_counts() -> None:
     asked = pa.table({"id": ["s", "s"], "query": ["fire", "smoke"]})
-    placement = place(asked, HashMapping(256))
+    placement = place(asked, Mapping.hashed(256))
     assert placement.table["query"].to_pylist() == ["smoke"] and len(placement.homes) == len(placement.router) == 1
 
 
 def test_what_nothing_can_match_lives_nowhere() -> None:
     query = "price:{2 TO 2.0000000000000004}"  # no number of 64 bits lies between
-    placement = place(pa.table({"id": ["s"], "query": [query]}), HashMapping(3))
+    placement = place(pa.table({"id": ["s"], "query": [query]}), Mapping.hashed(3))
     assert placement.homes.sizes().tolist() == [0] and len(placement.router) == 0
 
 
 def test_without_homes_elsewhere_every_match_is_delivered_and_with_them_only_by_the_first() -> None:
     asked = pa.table({"id": ["s", "t"], "query": ["fire OR smoke", "fire"]})
     posts = pa.table({"id": ["p", "q"], "text": ["fire and smoke", "smoke"]})
-    placement = place(asked, HashMapping(256))
+    placement = place(asked, Mapping.hashed(256))
     routes = placement.router.route(posts)
     (fire,) = placement.homes.taken(pa.array([1]).to_numpy()).pairs()[1]
     (smoke,) = set(placement.homes.pairs()[1].tolist()) - {fire}

@@ -24,7 +24,7 @@ from tidings.cluster.releases import FORMAT, Plan, Release, Releases
 from tidings.index import BruteForce
 from tidings.language import parse, to_text
 from tidings.model import DataError, Subscription
-from tidings.partitioning import LearnedMapping, Owners
+from tidings.partitioning import Mapping, Owners
 from tidings.placement import PlacementPolicy, PlacerName
 from tidings.registry import History, Registry
 from tidings.spark import workers
@@ -54,12 +54,12 @@ def brute_pairs(
 
 
 @st.composite
-def learned(draw: st.DrawFn) -> LearnedMapping:
+def learned(draw: st.DrawFn) -> Mapping:
     """Any owners of the words of the small world, several of some."""
     names = sorted({word for text in WORDS for word in ENGLISH.words(text)})
     owners = [draw(st.permutations(range(5)))[: draw(st.sampled_from([1, 1, 2, 5]))] for _ in names]
     matchers = np.array([matcher for own in owners for matcher in own], dtype=np.int32)
-    return LearnedMapping.of(pa.array(names), Owners.of_counts([len(own) for own in owners], matchers), 5)
+    return Mapping.learned(pa.array(names), Owners.of_counts([len(own) for own in owners], matchers), 5)
 
 
 @settings(max_examples=25)
@@ -102,7 +102,7 @@ def counted(router: Router) -> dict[str, tuple[int, list[int]]]:
     """How much is filed under each term that posts are sent for, and its owners, by the name of the term."""
     names = router.terms.term_names().to_pylist()
     return {
-        names[term]: (int(count), router._owners.of(term)) for term, count in enumerate(router.filed) if term and count
+        names[term]: (int(count), router.owners.of(term)) for term, count in enumerate(router.filed) if term and count
     }
 
 
@@ -307,7 +307,7 @@ def test_another_mapping_or_number_of_matchers_lays_the_index_out_anew(tmp_path:
 
     assert (newest(Plan("partitioned", 3)).mapping, newest(Plan("partitioned", 5)).matchers) == ("hash-3", 5)
     words = pa.array([f"w{n}" for n in range(50)])
-    everything = LearnedMapping.of(words, Owners.single(np.full(50, 6, dtype=np.int32)), 7)
+    everything = Mapping.learned(words, Owners.single(np.full(50, 6, dtype=np.int32)), 7)
     mappings.put(everything, page(planned=5))
     release = newest(Plan("partitioned", 5))
     assert (release.mapping, release.matchers) == ("learned-1", 7)
@@ -325,7 +325,7 @@ def test_a_mapping_that_cannot_be_read_is_replaced_by_the_hash(
 ) -> None:
     registry, mappings = Registry(tmp_path / "registry"), Mappings(tmp_path / "mappings")
     registry.add(asked("fire"))
-    mappings.put(LearnedMapping.of(pa.array(["fire"]), Owners.single(np.zeros(1, dtype=np.int32)), 3), page(planned=3))
+    mappings.put(Mapping.learned(pa.array(["fire"]), Owners.single(np.zeros(1, dtype=np.int32)), 3), page(planned=3))
     (tmp_path / "mappings" / "learned-1.tidings").write_bytes(b"")
     release = Releases(tmp_path / "releases", plan=Plan("partitioned", 3), mappings=mappings).release(registry, 1)
     assert release.mapping == "hash-3" and "terms are hashed" in caplog.text
@@ -339,7 +339,7 @@ def test_a_mapping_that_was_replaced_under_its_name_lays_the_index_out_anew(
     pairs = []
     for owner in (0, 2):
         mappings = Mappings(tmp_path / f"mappings of {owner}")
-        fire = LearnedMapping.of(pa.array(["fire"]), Owners.single(np.array([owner], dtype=np.int32)), 3)
+        fire = Mapping.learned(pa.array(["fire"]), Owners.single(np.array([owner], dtype=np.int32)), 3)
         mappings.put(fire, page(planned=3))
         registry.add(pa.table({"id": [f"s{owner}"], "query": ["fire"]}))
         release = Releases(tmp_path / "releases", plan=plan, mappings=mappings).release(registry, registry.version)

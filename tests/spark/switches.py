@@ -30,7 +30,7 @@ from tidings.cluster.releases import Plan
 from tidings.cluster.seen import Seen
 from tidings.cluster.shares import Shares
 from tidings.model import DataError
-from tidings.partitioning import LearnedMapping, Owners
+from tidings.partitioning import Mapping, NamedParcels, Owners
 from tidings.placement import PlacerName
 from tidings.registry import Registry
 from tidings.spark.batches import Handler
@@ -42,7 +42,7 @@ from tidings.spark.sources import posts_from_files
 SCENES = 5
 OF_SWITCHES: dict[str, tuple[Any, str]] = {
     "put": (Mappings, "put"),
-    "save": (LearnedMapping, "save"),
+    "save": (NamedParcels, "save"),
     "place": (Shares, "fill"),
     "seen": (Seen, "put"),
     "tidy": (Mappings, "forget_before"),
@@ -130,7 +130,7 @@ class Play:
             matchers = rng.randint(2, 6)
             counts = [rng.choice([1, 1, 2]) for _ in words]
             owners = [matcher for count in counts for matcher in rng.sample(range(matchers), count)]
-            mapping = LearnedMapping.of(
+            mapping = Mapping.learned(
                 pa.array(words), Owners.of_counts(counts, np.array(owners, dtype=np.int32)), matchers
             )
             none = Figures(1.0, 1.0, 1.0)

@@ -3,8 +3,8 @@
 The driver compiles releases in a folder and Spark's Python workers map what they name. A file never changes, and no two
 have the same name; a newer release names most files of the one before and some small new ones. A replay asks for the
 version and the mapping that it had, and gets them: if the release is no longer there, it is compiled again from the
-registry. So it is where the mapping is another one (:mod:`tidings.cluster.mappings`): all subscriptions are placed
-anew.
+registry. So it is where the mapping is a new one (:mod:`tidings.cluster.mappings`): all subscriptions are placed
+anew. Where it has the same parcels, and some of them have moved, a release is brought forward as by any other change.
 
 A page has the mark of its version (:mod:`tidings.registry.history`), so a release of another registry, or of a history
 that the registry no longer has, is not taken for one of this. Files are checked (:mod:`tidings.cluster.soundness`)
@@ -38,7 +38,7 @@ from tidings.placement import PlacementPolicy
 from tidings.registry import Follower, Registry, fold
 
 Layout = Literal["replicated", "partitioned"]
-FORMAT = 3
+FORMAT = 4
 MATCHERS = 16
 REPLICATED_BYTES = 2 << 30
 """Up to this size an index is replicated, unless somebody says otherwise: all workers of a machine share its pages."""
@@ -187,8 +187,8 @@ class Releases:
         """The release of a version of the registry: found, brought forward from an earlier one, or compiled.
 
         ``mapping`` is a name; without one, the newest of the folder of mappings. One that cannot be read is replaced by
-        the hash. ``placement`` is a name too; without one, that of new releases. Cost: that of the changes since the
-        release before, and now and then, and where mapping or placement is another one, that of all subscriptions
+        the hash. ``placement`` is a name too; without one, that of new releases. Cost: that of the changes and moves
+        since the release before, and now and then, and where parcels or placement are others, that of all subscriptions
         (some 6 s for a million).
         """
         if registry.analyser != self._analyser:
@@ -203,7 +203,7 @@ class Releases:
             if found is not None:
                 return found
             before = self._before(key)
-            forward = None if before is None else self._forward(registry, version, mark, *before)
+            forward = None if before is None else self._forward(registry, key, mark, *before)
             if forward is not None:
                 return forward
             subscriptions = keyed(_snapshot(registry, version))
@@ -326,10 +326,9 @@ class Releases:
         return Shares(self.folder, mapping, self._analyser, self._sample, placer)
 
     def _before(self, key: Key) -> tuple[Release, Shares] | None:
-        """The nearest earlier release of the same mapping and placement, and its shares, which are about to change."""
+        """The nearest earlier release of the same parcels and placement, and its shares, which are about to change."""
         newest, self._newest = self._newest, None
-        earlier = [one for one in _listed(self.folder) if one.version < key.version and one[1:] == key[1:]]
-        for one in reversed(earlier):
+        for one in reversed(self._earlier_than(key)):
             if newest is not None and newest[0].key == one:
                 return newest if self._soundness.are_sound(newest[0].files) else None
             found = self._page(one)
@@ -343,20 +342,30 @@ class Releases:
                 return found, shares
         return None
 
-    def _forward(self, registry: Registry, version: int, mark: str, before: Release, shares: Shares) -> Release | None:
+    def _earlier_than(self, key: Key) -> list[Key]:
+        """Releases that can be brought forward to a key, in order: of that version only those of other owners."""
+        parcels = self._mappings.parcels
+        listed = [one for one in _listed(self.folder) if one.placement == key.placement and one != key]
+        near = [one for one in listed if one.version <= key.version and one.mapping]
+        alike = [one for one in near if one.mapping == key.mapping or parcels(one.mapping) == parcels(key.mapping)]
+        return sorted(alike, key=lambda one: (one.version, one.mapping == key.mapping))
+
+    def _forward(self, registry: Registry, key: Key, mark: str, before: Release, shares: Shares) -> Release | None:
         """The release that a release becomes; None if it is not one of this registry, mapping and history, or if the
         registry has forgotten what came after it."""
         try:
-            changes = registry.changes(before.version, version)
+            changes = registry.changes(before.version, key.version)
         except HistoryError:
             return None
         if not self._is_of(registry, before):  # asked after they were read
             _log.warning("version %d of the registry is another one now; the index is compiled again", before.version)
             return None
         try:
+            if self._mapping[1] is not None:
+                shares.move(self._mapping[1])
             if changes.num_rows:
                 shares.change(keyed(fold(changes)), pc.unique(changes["id"]).to_pylist())
-            return self._written(before.key._replace(version=version), mark, shares, before.files)
+            return self._written(key, mark, shares, before.files)
         except DataError as error:
             _log.warning("%s; the index is compiled again from the registry", error)
             return None
