@@ -11,7 +11,7 @@ from tidings.arrays.files import write_arrays
 from tidings.language.atoms import FormPrefix
 from tidings.model import DataError
 from tidings.model.query import Contains, EndsWith, Equals, Present, StartsWith, Topic
-from tidings.partitioning import Mapping, NamedParcels, Owners
+from tidings.partitioning import Mapping, Move, NamedParcels, Owners, diff
 from tidings.terms.dictionary import Dictionary
 
 
@@ -124,6 +124,27 @@ def test_mappings_are_equal_by_what_is_in_them() -> None:
     assert learned({"a": [1], "b": [2, 3]}) == learned({"b": [2, 3], "a": [1]})
     assert learned({"a": [1], "b": [2, 3]}) != learned({"a": [1], "b": [3, 2]})
     assert learned({"a": [1]}) != learned({"a": [1]}, 17) and learned({"a": [1]}) != Mapping.hashed(16)
+
+
+def test_a_move_changes_the_owners_of_its_parcels_and_no_others() -> None:
+    names = pa.array([f"word{i}" for i in range(2_000)])
+    mapping = learned({f"word{i}": [i % 16, (i + 3) % 16][: 1 + i % 2] for i in range(1_000)})
+    found = mapping.parcels.of(names)
+    moved = mapping.moved([Move(int(found.parcels[0]), 5), Move(int(found.parcels[1]), 5)])
+    assert diff(mapping, moved).tolist() == sorted(found.parcels[:2].tolist()) and not len(diff(moved, moved))
+    before, after = mapping.owners_of(names), moved.owners_of(names)
+    is_moved = np.isin(found.parcels, found.parcels[:2])
+    assert np.array_equal(before.matchers[~is_moved], after.matchers[~is_moved])
+    assert set(after.matchers[is_moved].tolist()) == {5} and 1 < is_moved.sum() < 100
+    assert moved.moved([Move(int(p), int(mapping.owner[p])) for p in diff(mapping, moved)]) == mapping != moved
+    with pytest.raises(DataError, match="different parcels"):
+        diff(mapping, Mapping.hashed(16))
+
+
+def test_parcels_are_fine_enough_to_move_a_hundredth() -> None:
+    names = pa.array([f"word{i}" for i in range(50_000)])
+    counts = np.bincount(Mapping.hashed(8).parcels.of(names).parcels, minlength=512)
+    assert counts.min() > 0 and counts.max() < 0.005 * len(names)
 
 
 @pytest.mark.parametrize("own", [{"a": []}, {"a": [16]}, {"a": [-1]}, {"a": [1, 1]}])

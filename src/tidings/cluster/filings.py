@@ -90,13 +90,13 @@ def filed_under(parts: Sequence[Filings], terms: npt.NDArray[np.bool_]) -> tuple
     return pa.concat_arrays(texts), TermSets(offsets, np.concatenate([own.ids for own in sets]))
 
 
-def merged(parts: Sequence[Filings]) -> Filings:
-    """What the parts say together: a later one counts, and what is gone is left out."""
+def merged(parts: Sequence[Filings], *, keep_gone: bool = False) -> Filings:
+    """What the parts say together: a later one counts, and what is gone is left out, or kept as gone."""
     texts, counts = [pa.array([], pa.large_string())], [np.zeros(1, dtype=np.int64)]
     terms = [np.zeros(0, dtype=np.int32)]
     for n, part in enumerate(parts):
         own = part.ids.texts()
-        is_last = np.diff(part.terms.offsets) > 0
+        is_last = (np.diff(part.terms.offsets) > 0) | keep_gone
         for later in parts[n + 1 :]:
             is_last &= later.ids.find_many(own) < 0
         sets = part.terms.taken(np.flatnonzero(is_last))
