@@ -120,6 +120,14 @@ class Mappings:
         page = self.page(name) if name.startswith(_MOVED) else None
         return page.parent if isinstance(page, Moved) else name
 
+    def planned(self, name: str) -> int:
+        """For a plan of how many matchers a mapping is; 0 for ``whole``, and for one that is gone."""
+        page = self.page(name)
+        if page is not None:
+            return page.planned
+        count = name.removeprefix(_HASH)
+        return int(count) if name.startswith(_HASH) and count.isdigit() else 0
+
     def page(self, name: str) -> Page | Moved | None:
         """What is told of a mapping that was learned or moved; None of any other, and of one that is gone."""
         try:
@@ -167,7 +175,7 @@ class Mappings:
         mapping, page = self.mapping(name), self.page(name)
         if mapping is None:
             raise DataError("an index that every worker has whole has no parcels; use layout='partitioned'")
-        planned = mapping.matchers if page is None else page.planned
+        planned = self.planned(name)
         all_moves = dict((*(page.moves if isinstance(page, Moved) else ()), *moves))
         mapping.moved(Move(*move) for move in all_moves.items())  # refuses what is no good
         moved = Moved(planned, mapping.matchers, self.parcels(name), tuple(Move(*m) for m in all_moves.items()), at)

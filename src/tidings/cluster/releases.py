@@ -102,6 +102,15 @@ class Release:
         return frozenset(named | set(self.routers))
 
 
+class Switch(NamedTuple):
+    """From the mapping of a release to that which is wanted, of subscriptions placed so; the size of the release."""
+
+    mapping: str
+    wanted: str
+    placement: str
+    size_bytes: int
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """How an index is laid out: ``auto`` replicates it while it has up to ``replicated_bytes``."""
@@ -191,23 +200,46 @@ class Releases:
         since the release before, and now and then, and where parcels or placement are others, that of all subscriptions
         (some 6 s for a million).
         """
+        with exclusive(self.folder):
+            return self.prepare(registry, version, mapping, placement)
+
+    def prepare(self, registry: Registry, version: int, mapping: str = "", placement: str = "") -> Release:
+        """:meth:`release`, while others go on to use the folder; until it returns, none of them may forget files."""
         if registry.analyser != self._analyser:
             raise DataError("the registry has another analyser than its releases; give both the same one")
-        with exclusive(self.folder):
-            mark = self._mark(registry, version)
-            mapping = mapping or self._planned(version)
-            if not mapping:
-                return self._compiled(version, mark, keyed(_snapshot(registry, version)))
-            key = self._key(version, self._usable(mapping), placement)
-            found = self._read(key, mark)
-            if found is not None:
-                return found
-            before = self._before(key)
-            forward = None if before is None else self._forward(registry, key, mark, *before)
-            if forward is not None:
-                return forward
-            subscriptions = keyed(_snapshot(registry, version))
-            return self._compiled(version, mark, subscriptions, key.mapping, key.placement)
+        mark = self._mark(registry, version)
+        mapping = mapping or self._planned(version)
+        if not mapping:
+            return self._compiled(version, mark, keyed(_snapshot(registry, version)))
+        key = self._key(version, self._usable(mapping), placement)
+        found = self._read(key, mark)
+        if found is not None:
+            return found
+        before = self._before(key)
+        forward = None if before is None else self._forward(registry, key, mark, *before)
+        if forward is not None:
+            return forward
+        subscriptions = keyed(_snapshot(registry, version))
+        return self._compiled(version, mark, subscriptions, key.mapping, key.placement)
+
+    def switch(self) -> Switch | None:
+        """Which mapping the newest release has, and which one should take its place; None where none should.
+
+        Only one for the same plan: another layout or number of matchers is taken at once.
+        """
+        listed = _listed(self.folder)
+        if self._plan.layout == "replicated" or not listed or listed[-1].mapping == WHOLE:
+            return None
+        wanted, planned = self._mappings.newest(self._plan.matchers), self._plan.matchers
+        alike = [key for key in listed if self._mappings.planned(key.mapping) == planned]
+        if not alike or any(key.mapping == wanted for key in alike):
+            return None
+        newest = self._page(alike[-1])
+        if newest is None:
+            return None
+        sizes = (self.folder / name for name in newest.files)
+        size_bytes = sum(path.stat().st_size for path in sizes if path.exists())
+        return Switch(newest.mapping, wanted, self._placement.name, size_bytes)
 
     def kept(self, key: Key, mark: str) -> Release | None:
         """The release of a key with that mark, if it is here, whatever has become of the registry."""
