@@ -219,24 +219,29 @@ class Cluster:
 
     # ------------------------------------------------------------------------------------------------ deliveries
 
-    def deliver(self, publications: pa.Table) -> Delivered:
+    def deliver(self, publications: pa.Table, routes: MatcherSets | None = None) -> Delivered:
         """The matches of some publications. Each goes to the matchers that may have one, and exactly one delivers it.
 
-        Rows that are no publications have none.
+        With ``routes`` they go there instead, as where work is shed. Rows that are no publications have no matches.
         """
         count = len(self.members)
-        routes = MatcherSets(np.ones((publications.num_rows, 1), dtype=np.uint64))
-        if self.mapping is not None:
-            routes = MatcherSets.empty(publications.num_rows, count)
-        if self.router is not None:
-            routes = self.router.route(publications)
-            self._touched = self._touched + self.router.touched(good_rows(publications)[0])
+        routes = self._routed(publications) if routes is None else routes
         found = [self._found(matcher, publications, routes) for matcher in range(count)]
         rows = np.concatenate([own for own, _ in found])
         ids = pa.concat_arrays([names for _, names in found])
         matchers = np.repeat(np.arange(count, dtype=np.int32), [len(own) for own, _ in found])
         order = np.argsort(rows, kind="stable")
         return Delivered(rows[order], ids.take(pa.array(order)), matchers[order])
+
+    def _routed(self, publications: pa.Table) -> MatcherSets:
+        """The matchers of each row; what is sent for each parcel is counted."""
+        if self.router is not None:
+            self._touched = self._touched + self.router.touched(good_rows(publications)[0])
+            return self.router.route(publications)
+        routes = MatcherSets.empty(publications.num_rows, len(self.members))
+        if self.mapping is None:
+            routes.words[:] = 1
+        return routes
 
     def _found(self, matcher: int, publications: pa.Table, routes: MatcherSets) -> tuple[IntArray, pa.Array]:
         """The rows and ids of the matches that one matcher delivers."""
