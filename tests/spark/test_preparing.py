@@ -17,10 +17,10 @@ from tests.spark.test_handler import POSTS, Place, expected
 from tidings.cluster import Router
 from tidings.cluster.preparing import Preparer
 from tidings.cluster.releases import Plan, Release, Releases
+from tidings.model import DataError
 from tidings.partitioning import Mapping, Move, Owners
 from tidings.registry import Registry
 
-AT = "2026-01-01T00:00:00+00:00"
 WORDS = pa.array(["fire", *(f"w{n}" for n in range(7))])
 TURNED = Mapping.learned(WORDS, Owners.single(np.arange(8, dtype=np.int32) % 3), 3)
 
@@ -74,13 +74,14 @@ def test_a_move_is_taken_when_it_is_ready_and_a_replay_takes_what_its_pin_says(
     place = Held(tmp_path, monkeypatch)
     assert place.mapping(0) == "hash-3"
     parcels = Mapping.hashed(3).parcels.of(WORDS).parcels.tolist()
-    place.home.mappings.move("hash-3", [Move(parcel, to=2) for parcel in set(parcels)], AT)
+    assert place.home.move(Move(parcel, to=1) for parcel in set(parcels)) == "moved-1"
+    assert place.home.move(Move(parcel, to=2) for parcel in set(parcels)) == "moved-2"
     assert place.mapping(1) == "hash-3"
     place.gate.set()
     place.preparer.wait()
     place.begin(2)  # and dies
     found, pin = place.run(2), place.home.journal.pin(2)
-    assert pin is not None and (pin.mapping, found) == ("moved-1", expected(place.registry))
+    assert pin is not None and (pin.mapping, found) == ("moved-2", expected(place.registry))
     release = place.handler._opened().release(place.registry, pin.version, pin.mapping)
     router = Router.open(*(place.home.releases / name for name in release.routers))
     assert set(router.route(POSTS).pairs()[1].tolist()) == {2}
@@ -104,3 +105,19 @@ def test_a_mapping_that_cannot_be_prepared_is_told_by_the_next_batch(
     place.preparer.wait()
     assert "could not be prepared" in caplog.text
     assert place.mapping(2) == "learned-1"
+
+
+def test_moves_are_refused_before_a_batch_and_where_other_parcels_are_about_to_be_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = Held(tmp_path, monkeypatch)
+    with pytest.raises(DataError, match="no batch yet"):
+        place.home.move([Move(0, 1)])
+    assert place.mapping(0) == "hash-3"
+    place.home.mappings.put(TURNED, page(3, 3))
+    with pytest.raises(DataError, match="'learned-1' with other parcels"):
+        place.home.move([Move(0, 1)])
+    whole = Place(tmp_path / "whole", Plan("replicated"))
+    whole.run(0)
+    with pytest.raises(DataError, match="has no parcels"):
+        whole.home.move([Move(0, 1)])

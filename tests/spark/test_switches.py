@@ -60,7 +60,7 @@ def check(play: Play) -> list[Pin]:
     for pin in pins:
         report = play.home.journal.report(pin.batch)
         assert report is not None and report.matches == len(expected[pin.batch])
-    assert len(list(play.home.releases.glob("release-*.json"))) <= 2
+    assert play.is_prepared or len(list(play.home.releases.glob("release-*.json"))) <= 2
     return pins
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,6 +30,7 @@ from tidings.cluster.learning import Learn
 from tidings.cluster.overload import Governor, Overload
 from tidings.cluster.releases import Plan
 from tidings.model import DataError
+from tidings.partitioning import Move
 from tidings.placement import PlacementPolicy, PlacerName
 from tidings.registry import Registry
 from tidings.spark.batches import Handler
@@ -189,6 +190,13 @@ class Running:
             self.query.processAllAvailable()
         except StreamingQueryException as error:
             raise _told(error) from error
+
+    def move(self, moves: Iterable[Move]) -> str:
+        """Give parcels to other matchers; the name of the mapping that a batch will soon have.
+
+        What moves is compiled beside the batches, and the next one that is pinned after that takes it.
+        """
+        return self.home.move(moves)
 
     def stop(self, patience_s: float = 60) -> None:
         """Let the batch under way end, and stop.
