@@ -64,8 +64,9 @@ class Pipeline:
     A subscription counts at the instant ``ts`` of a publication; where there is none, at the time its batch was pinned.
 
     Where the index is divided between matchers, that begins with a hash of the terms. ``learn`` says when a better
-    mapping is learned from posts that were seen. The next batch takes it, as it takes that of ``tidings learn``, and
-    the hash over another number of matchers where ``plan`` has another; then all subscriptions are placed anew.
+    mapping is learned from posts that were seen, or by ``tidings learn``. All subscriptions are placed anew beside the
+    batches, and the first batch that begins after that takes it; where they are few, the next batch places them itself.
+    Where ``plan`` has another number of matchers than before, the first batch places them.
 
     ``placement`` says where a subscription lives that several matchers could have: ``"rarest"``, ``"random"``,
     ``"lasp"``, or a :class:`tidings.placement.PlacementPolicy`. Another one than before places all of them anew.
