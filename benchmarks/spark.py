@@ -28,7 +28,7 @@ from benchmarks.worker_steps import worker_steps
 from tidings.analysis import ENGLISH
 from tidings.cluster import Router, place
 from tidings.model import DataError
-from tidings.partitioning import HashMapping, LearnedMapping
+from tidings.partitioning import Mapping
 from tidings.partitioning.learning import Incidence, Quality, Refined, Salb, measure
 from tidings.registry.validation import check_subscriptions
 from tidings.terms.sample import Sample
@@ -297,12 +297,12 @@ def _laid_out(
 
 def _learned(
     workload: Workload, subscriptions: pa.Table, matchers: int, partitioner: str
-) -> tuple[HashMapping | LearnedMapping | None, float]:
+) -> tuple[Mapping | None, float]:
     """The mapping, if there are matchers, and how long it took to learn from posts that are not matched."""
     if not matchers or partitioner == "hash":
-        return HashMapping(matchers) if matchers else None, 0.0
+        return Mapping.hashed(matchers) if matchers else None, 0.0
     began = time.perf_counter()
-    terms = place(subscriptions, HashMapping(matchers), Sample(ENGLISH, workload.sample)).router.terms
+    terms = place(subscriptions, Mapping.hashed(matchers), Sample(ENGLISH, workload.sample)).router.terms
     seen = Incidence.of(pa.concat_tables([workload.sample, workload.others]), terms)
     mapping = (Salb() if partitioner == "salb" else Refined()).partition(seen, matchers)
     return mapping, time.perf_counter() - began

@@ -26,7 +26,7 @@ from tidings.analysis import ENGLISH
 from tidings.arrays import IntArray
 from tidings.cluster import Router, place
 from tidings.model import DataError
-from tidings.partitioning import HashMapping, LearnedMapping
+from tidings.partitioning import Mapping
 from tidings.partitioning.learning import Hashed, Partitioner, Quality, Refined, Salb, measure
 from tidings.registry.validation import check_subscriptions
 from tidings.terms.sample import MAX_ROWS, Sample
@@ -77,7 +77,7 @@ def by_spark(asking: Asking, plan: Plan) -> dict[str, Any]:
     texts = corpus.table.select(["id", "text"])
     asked = check_subscriptions(asking.subscriptions(Model.tweets, plan.subscriptions), ENGLISH).accepted
     sample = texts.take(pa.array(learned[:MAX_ROWS]))
-    guards = place(asked, HashMapping(1), Sample(ENGLISH, sample)).router.terms.term_names()
+    guards = place(asked, Mapping.hashed(1), Sample(ENGLISH, sample)).router.terms.term_names()
     seen = corpus.incidence(guards).taken(np.sort(learned))
     all_words = asking.incidence(Model.tweets, plan.subscriptions, Sent.words).taken(np.sort(learned))
     ways = [("hash", 1), *((method, matchers) for matchers in plan.on_spark for method in METHODS)]
@@ -165,7 +165,7 @@ class Layouts:
     subscriptions: pa.Table
     sample: pa.Table
 
-    def release(self, mapping: LearnedMapping | None) -> Release:
+    def release(self, mapping: Mapping | None) -> Release:
         """The release by a mapping; without one, the replicated layout."""
         from tidings.spark import Plan as Layout
         from tidings.spark import Releases

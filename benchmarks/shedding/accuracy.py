@@ -17,7 +17,7 @@ from benchmarks.s3tm.trials import METHODS, Row, columns
 from benchmarks.shedding.estimates import by_spared, ratio, rounded
 from benchmarks.shedding.setting import Laid, Setting
 from tidings.cluster import place
-from tidings.partitioning import HashMapping
+from tidings.partitioning import Mapping
 from tidings.partitioning.learning import Incidence
 from tidings.shedding import POLICIES, Floor, Shed, Threshold, shedder
 
@@ -44,7 +44,7 @@ def by_limit(setting: Setting, plan: Plan, advance: Advance = silent) -> dict[st
     ``copies_shed`` and ``work_shed`` are shares of all copies, and of all subscriptions that are looked at because of
     them. ``by_rates`` and ``by_spared``: what is said to be lost, divided by what is.
     """
-    terms = place(setting.subscriptions, HashMapping(1), setting.sample).router.terms
+    terms = place(setting.subscriptions, Mapping.hashed(1), setting.sample).router.terms
     incidence, rows = Incidence.of(setting.learned, terms), list[Row]()
     for name in plan.partitioners:
         for matchers in plan.matchers:

@@ -10,7 +10,7 @@ from benchmarks.s3tm.trials import Row, columns
 from benchmarks.shedding.accuracy import AIM, MATCHES, shed_at
 from benchmarks.shedding.estimates import by_spared, ratio, rounded
 from benchmarks.shedding.setting import Setting
-from tidings.partitioning import HashMapping
+from tidings.partitioning import Mapping
 from tidings.shedding import keep_posts
 
 FRACTIONS = (0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
@@ -21,7 +21,7 @@ def by_fraction(setting: Setting, fractions: tuple[float, ...] = FRACTIONS) -> d
 
     The order is by the ``matches`` that are expected, by the subscriptions that would be looked at, or by chance.
     """
-    laid = setting.laid(HashMapping(1))
+    laid = setting.laid(Mapping.hashed(1))
     matches = np.bincount(setting.found.rows, minlength=len(laid.held))
     looked_at, expected = laid.held.expected(laid.filed.astype(np.float64)), laid.held.expected(laid.rates)
     rows: list[Row] = []

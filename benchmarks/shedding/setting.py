@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from benchmarks.matching import FED_ROWS, Advance, silent
 from tidings.analysis import ENGLISH
 from tidings.arrays import IntArray
-from tidings.cluster import Placement, once, place
+from tidings.cluster import Cluster, Placement, place
 from tidings.index.guard import GuardIndex
 from tidings.model import DataError
 from tidings.partitioning import Mapping, MatcherSets
@@ -110,7 +110,7 @@ class Setting:
         rates = Rates(router.filed)
         brought = np.bincount(terms[self.seen.numbers], minlength=len(router.filed))
         rates.learn(np.bincount(learned.terms.ids[learned.owners >= 0]), brought, now_s=0.0)
-        return Laid(self, placement, held, learned, router.filed, rates.estimate())
+        return Laid(self, mapping, placement, held, learned, router.filed, rates.estimate())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,6 +119,7 @@ class Laid:
     term, and the ``rates`` that were learned."""
 
     setting: Setting
+    mapping: Mapping
     placement: Placement
     held: Routed
     learned: Routed
@@ -131,25 +132,14 @@ class Laid:
         ``ways``: the matchers of each post, by one way of shedding and by others.
         """
         table, setting = self.setting.held.slice(0, posts), self.setting
-        ways = [kept.taken(np.arange(table.num_rows)) for kept in ways]
-        pairs: list[list[tuple[int, str]]] = [[] for _ in ways]
-        for matcher in range(self.held.matchers):
-            share = self.placement.share(matcher)
-            index = GuardIndex(sample=setting.learned.slice(0, posts))
-            index.add_table(share.table)
-            for kept, own in zip(ways, pairs, strict=True):
-                rows = kept.with_matcher(matcher)
-                matches = index.match(table.take(pa.array(rows)))
-                numbers, ids = rows[matches.rows], pa.array(matches.ids, pa.string())
-                found = zip(numbers.tolist(), matches.ids, strict=True)
-                delivers = once(numbers, ids, matcher, kept, share.homes)
-                own += [pair for pair, is_its in zip(found, delivers, strict=True) if is_its]
+        cluster = Cluster(self.mapping, sample=setting.learned.slice(0, MAX_ROWS))
+        cluster.change(setting.subscriptions)
         some = setting.found.rows < table.num_rows
         few = Found(setting.found.rows[some], setting.found.numbers[some])
-        for kept, own in zip(ways, pairs, strict=True):
+        for kept in (way.taken(np.arange(table.num_rows)) for way in ways):
             is_kept = few.is_kept(kept, self.placement.homes)
             names = setting.subscriptions["id"].take(pa.array(few.numbers[is_kept])).to_pylist()
-            if sorted(own) != sorted(zip(few.rows[is_kept].tolist(), names, strict=True)):
+            if cluster.deliver(table, kept).pairs() != sorted(zip(few.rows[is_kept].tolist(), names, strict=True)):
                 raise DataError("the matchers find something else than what is kept; this is a bug, please report it")
 
 

@@ -18,7 +18,7 @@ from benchmarks.s3tm.trials import METHODS, Row, columns
 from benchmarks.shedding.setting import Laid, Setting
 from tidings.cluster import place
 from tidings.index.guard import GuardIndex
-from tidings.partitioning import HashMapping
+from tidings.partitioning import Mapping
 from tidings.partitioning.learning import Incidence
 from tidings.shedding import Controller, Levels, ideal_share
 from tidings.shedding.simulation import SPIKE, Sample, System, simulate, turns
@@ -43,7 +43,7 @@ class Spike:
 
 def spikes(setting: Setting, spike: Spike) -> dict[str, Any]:
     """A row for each delay and every ten seconds: the rate and what waits, as shares of a second's capacity."""
-    terms = place(setting.subscriptions, HashMapping(1), setting.sample).router.terms
+    terms = place(setting.subscriptions, Mapping.hashed(1), setting.sample).router.terms
     laid = setting.laid(METHODS["SALB"]().partition(Incidence.of(setting.learned, terms), MATCHERS))
     loads = Levels().loads(laid.held.route().sizes())
     copies_per_s = measured(laid)

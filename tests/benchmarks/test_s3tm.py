@@ -21,7 +21,7 @@ from tidings.analysis import ENGLISH
 from tidings.analysis.vocabulary import TermSets
 from tidings.cluster import place
 from tidings.model import DataError
-from tidings.partitioning import HashMapping
+from tidings.partitioning import Mapping
 from tidings.partitioning.learning import Incidence, Quality, measure
 from tidings.placement import fitted
 from tidings.terms.dictionary import Dictionary
@@ -46,9 +46,9 @@ def rows_of(incidence: Incidence) -> list[set[str]]:
 def test_posts_are_sent_for_what_the_router_sends_them_for(asking: Asking, sent: Sent) -> None:
     incidence = asking.incidence(Model.tweets, 200, sent)
     table = asking.corpus.table
-    placement = place(asking.subscriptions(Model.tweets, 200), HashMapping(16), asking.sample(), routing=sent.value)
+    placement = place(asking.subscriptions(Model.tweets, 200), Mapping.hashed(16), asking.sample(), routing=sent.value)
     sizes = placement.router.route(table).sizes()
-    assert measure(HashMapping(16), incidence).spread == sizes.mean() > 0
+    assert measure(Mapping.hashed(16), incidence).spread == sizes.mean() > 0
     terms = Dictionary()
     for name in incidence.names.to_pylist():
         terms.word(name)
@@ -108,7 +108,7 @@ def test_all_folds_together_are_all_posts_each_held_out_once(asking: Asking) -> 
     incidence = asking.incidence(Model.tweets, 200)
     found = trial(incidence, "hash", 8, replace(PLAN, measured=4))
     assert found["folds"] == 4
-    assert found["spread"] == pytest.approx(measure(HashMapping(8), incidence).spread, abs=0.001)
+    assert found["spread"] == pytest.approx(measure(Mapping.hashed(8), incidence).spread, abs=0.001)
     assert found["bound"] == pytest.approx(8 / found["spread"], abs=0.001)
 
 

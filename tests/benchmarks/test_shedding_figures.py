@@ -17,7 +17,7 @@ from benchmarks.shedding.setting import Found
 from tidings.index import BruteForce
 from tidings.language import parse
 from tidings.model import DataError, Subscription
-from tidings.partitioning import HashMapping
+from tidings.partitioning import Mapping
 from tidings.shedding import POLICIES, shedder
 
 PLAN = Plan(partitioners=("SALB",), matchers=(8,), limits=(1, 3, 6, 8))
@@ -40,15 +40,15 @@ def test_all_matches_are_those_of_brute_force_and_nothing_was_learned_from_them(
 
 
 def test_rates_are_of_the_posts_that_were_learned_from(setting: Setting) -> None:
-    laid = setting.laid(HashMapping(4))
-    learned = setting.laid(HashMapping(4)).placement.router.occurrences(setting.learned)[0]
+    laid = setting.laid(Mapping.hashed(4))
+    learned = setting.laid(Mapping.hashed(4)).placement.router.occurrences(setting.learned)[0]
     expected = laid.rates[learned.ids[learned.ids >= 0]].sum()
     assert expected == pytest.approx(len(setting.seen), rel=0.2)
     assert laid.filed.sum() == 1_500
 
 
 def test_what_is_not_kept_by_the_matchers_is_noticed(setting: Setting) -> None:
-    laid = setting.laid(HashMapping(4))
+    laid = setting.laid(Mapping.hashed(4))
     kept = shedder("consensus", laid.filed).shed(laid.held, 1.5, laid.rates).kept
     laid.check([kept, laid.held.route()], 100)
     broken = replace(setting, found=Found(setting.found.rows[9:], setting.found.numbers[9:]))

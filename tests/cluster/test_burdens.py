@@ -9,7 +9,7 @@ from tidings.cluster import burdens_of, place
 from tidings.index import Trie
 from tidings.language import parse
 from tidings.model import DataError, Subscription
-from tidings.partitioning import HashMapping
+from tidings.partitioning import Mapping
 from tidings.placement import LookUps, fitted
 from tidings.placement.cost import Nodes, paths_of, texts_of
 from tidings.workloads import Posts, tweet_based
@@ -20,7 +20,7 @@ POSTS = Posts(seed=5, vocabulary=2200).table(300)
 def test_burdens_are_counted_by_matcher() -> None:
     asked = pa.table({"id": ["s", "t", "u"], "query": ["fire", "fire smoke", "rain"]})
     posts = pa.table({"id": ["a", "b", "c"], "text": ["fire smoke", "rain", "fire flood storm"]})
-    placement = place(asked, HashMapping(256), routing="words")
+    placement = place(asked, Mapping.hashed(256), routing="words")
     burdens = burdens_of(placement, posts)
     homes = dict(zip(placement.table["id"].to_pylist(), placement.homes.pairs()[1].tolist(), strict=True))
     rows, matchers = placement.router.route(posts).pairs()
@@ -51,7 +51,7 @@ def test_look_ups_are_those_of_the_trie() -> None:
 def test_a_line_is_fitted_to_the_operations_of_a_trie() -> None:
     asked = tweet_based(POSTS["text"], 200, 1, ENGLISH, words=(1, 3))
     line = fitted(asked, POSTS)
-    burdens = burdens_of(place(asked, HashMapping(1)), POSTS)
+    burdens = burdens_of(place(asked, Mapping.hashed(1)), POSTS)
     operations = burdens.operations[0] / POSTS.num_rows
     assert line.slope > 0
     assert line.intercept >= np.mean([len(text) for text in texts_of(POSTS, ENGLISH)])  # look-ups at the root
@@ -68,7 +68,7 @@ def test_a_line_begins_at_the_look_ups_of_the_root() -> None:
     asked = tweet_based(POSTS["text"], 300, 1, ENGLISH)
     line, words = fitted(asked, POSTS), np.mean([len(text) for text in texts_of(POSTS, ENGLISH)])
     assert line.intercept == words and line.slope > 0
-    burdens = burdens_of(place(asked, HashMapping(1)), POSTS)
+    burdens = burdens_of(place(asked, Mapping.hashed(1)), POSTS)
     operations = burdens.operations[0] / POSTS.num_rows
     assert line.intercept + line.slope * burdens.words[0] == pytest.approx(operations, rel=0.5)
 

@@ -20,7 +20,7 @@ from tidings.analysis import ENGLISH
 from tidings.cluster.cut import Cut
 from tidings.cluster.journal import Pin, Report
 from tidings.cluster.releases import Plan, Release, Releases
-from tidings.partitioning import HashMapping, LearnedMapping, Mapping, Owners
+from tidings.partitioning import Mapping, Owners
 from tidings.registry.validation import check_subscriptions
 from tidings.shedding import PER_POST, POLICIES, Levels
 from tidings.spark.batches import reported
@@ -45,12 +45,12 @@ def mapping(layout: str) -> Mapping | None:
     if layout == "whole":
         return None
     if layout == "hashed":
-        return HashMapping(8)
+        return Mapping.hashed(8)
     words = sorted({word for text in POSTS["text"].to_pylist() for word in ENGLISH.words(text)})
     counts = [1 + (place % 3 == 0) + (place % 9 == 0) for place in range(len(words))]
     rng = np.random.default_rng(4)
     owners = np.concatenate([rng.permutation(9)[:count] for count in counts]).astype(np.int32)
-    return LearnedMapping.of(pa.array(words), Owners.of_counts(counts, owners), 9)
+    return Mapping.learned(pa.array(words), Owners.of_counts(counts, owners), 9)
 
 
 @pytest.fixture(scope="module")

@@ -21,6 +21,7 @@ from tidings.cluster.releases import Plan, Release, Releases, newest_release
 from tidings.cluster.seen import Seen
 from tidings.model import DataError
 from tidings.model.values import utc_now
+from tidings.partitioning import NamedParcels
 from tidings.partitioning.learning import Quality
 from tidings.partitioning.mapping import hash_names
 from tidings.registry import Registry
@@ -181,7 +182,8 @@ def test_where_terms_are_split_a_mapping_is_learned_for_the_terms_that_route(hom
     release = release_of(home, registry)
     router = Router.open(*(home.releases / name for name in release.routers)).tidied()[0]
     routing = hash_names(router.terms.term_names())
-    assert np.isin(mapping.hashes, routing).mean() > 0.9
+    assert isinstance(mapping.parcels, NamedParcels)
+    assert np.isin(mapping.parcels.hashes, routing).mean() > 0.9
 
 
 def test_a_rule_that_has_learned_nothing_better_waits_as_long_as_after_any_other(

@@ -12,11 +12,11 @@ import pytest
 
 from tidings.cluster.mappings import WHOLE, Figures, Mappings, Page
 from tidings.model import DataError
-from tidings.partitioning import HashMapping, LearnedMapping, Owners
+from tidings.partitioning import Mapping, Move, Owners
 
 
-def mapping(owner: int, matchers: int = 4) -> LearnedMapping:
-    return LearnedMapping.of(pa.array(["fire"]), Owners.single(np.array([owner], dtype=np.int32)), matchers)
+def mapping(owner: int, matchers: int = 4) -> Mapping:
+    return Mapping.learned(pa.array(["fire"]), Owners.single(np.array([owner], dtype=np.int32)), matchers)
 
 
 def page(planned: int, matchers: int = 4) -> Page:
@@ -26,7 +26,7 @@ def page(planned: int, matchers: int = 4) -> Page:
 
 def test_the_newest_mapping_of_the_plan_is_used_and_the_hash_where_none_was_learned(tmp_path: Path) -> None:
     mappings = Mappings(tmp_path / "mappings")
-    assert mappings.newest(4) == "hash-4" and mappings.mapping("hash-4") == HashMapping(4)
+    assert mappings.newest(4) == "hash-4" and mappings.mapping("hash-4") == Mapping.hashed(4)
     assert mappings.put(mapping(1), page(4)).name == "learned-1"
     assert mappings.put(mapping(2), page(4)).name == "learned-2"
     assert mappings.put(mapping(3), page(9)).name == "learned-3"
@@ -45,6 +45,44 @@ def test_what_was_learned_before_the_one_in_use_is_removed_and_nothing_newer(tmp
         *("learned-3.json", "learned-3.tidings", "learned-4.json", "learned-4.tidings")
     ]
     assert mappings.newest(4) == "learned-4" and mappings.put(mapping(0), page(4)).name == "learned-5"
+
+
+AT = "2026-01-01T00:00:00+00:00"
+
+
+def test_moves_add_up_and_what_they_moved_from_is_kept(tmp_path: Path) -> None:
+    mappings = Mappings(tmp_path)
+    for owner in range(2):
+        mappings.put(mapping(owner), page(9))
+    first = mappings.move("learned-2", [Move(0, 3), Move(70, 2)], AT)
+    second = mappings.move(first.name, [Move(0, 1)], AT)
+    assert (first.name, second.name, second.parent) == ("moved-3", "moved-4", "learned-2")
+    assert mappings.newest(9) == "moved-4" and mappings.page("moved-4") == second
+    assert mappings.mapping("moved-4") == mapping(1).moved([Move(0, 1), Move(70, 2)])
+    assert [mappings.parcels(name) for name in ("moved-4", "learned-2", "hash-4")] == [
+        "learned-2",
+        "learned-2",
+        "hash-4",
+    ]
+    mappings.forget_before("moved-4")
+    kept = ["learned-2.json", "learned-2.tidings", "moved-4.json"]
+    assert sorted(file.name for file in tmp_path.glob("*-*")) == kept
+    mappings.put(mapping(3), page(9))
+    mappings.forget_before("learned-5")
+    assert sorted(file.name for file in tmp_path.glob("*-*")) == ["learned-5.json", "learned-5.tidings"]
+
+
+def test_what_cannot_move_is_refused(tmp_path: Path) -> None:
+    mappings = Mappings(tmp_path)
+    for moves in ([Move(256, 0)], [Move(0, 4)], [Move(-1, 0)], [Move(0, -1)]):
+        with pytest.raises(DataError, match="cannot move"):
+            mappings.move("hash-4", moves, AT)
+    with pytest.raises(DataError, match="has no parcels"):
+        mappings.move(WHOLE, [Move(0, 0)], AT)
+    assert mappings.newest(4) == "hash-4" and mappings.move("hash-4", [Move(0, 1)], AT).planned == 4
+    (tmp_path / "moved-1.json").unlink()
+    with pytest.raises(DataError, match="'moved-1' is gone"):
+        mappings.mapping("moved-1")
 
 
 def test_two_who_put_at_once_get_different_numbers(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -15,69 +14,32 @@ from hypothesis import strategies as st
 from tests.index.strategies import NOW, subscriptions, tables
 from tests.language.strategies import PATHS, SYMBOLS, WORDS
 from tidings.analysis import ENGLISH
-from tidings.cluster import Homes, Router, Routing, once, place
-from tidings.index import BruteForce, GuardIndex
+from tidings.cluster import Cluster, Homes, Router, Routing, once, place
+from tidings.cluster.cluster import Member
+from tidings.index import BruteForce
 from tidings.index.subscribers import Record, table_of
 from tidings.language import parse, to_text
 from tidings.model import DataError, Subscription
 from tidings.model.query import Topic
-from tidings.partitioning import HashMapping, LearnedMapping, Mapping, Owners
+from tidings.partitioning import Mapping, Move, Owners
 from tidings.placement import RAREST, Anycast, Lasp, Line, Placer
 from tidings.terms.dictionary import Dictionary
 from tidings.terms.sample import Sample
 from tidings.workloads import Posts, Stocks, q1, stock_subscriptions, tweet_based
 
-NOBODY = table_of([])
 ROUTINGS: tuple[Routing, ...] = ("guards", "words")
 
 
-@dataclass
-class Matchers:
-    """All matchers in one process. A change reaches them as it would on a cluster: what is new, and the ids."""
-
-    mapping: Mapping
-    sample: Sample | None
-    placer: Placer = RAREST
-    routing: Routing = "guards"
-    router: Router = field(init=False)
-    indexes: dict[int, GuardIndex] = field(default_factory=dict)
-    homes: dict[int, Homes] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.router = place(NOBODY, self.mapping).router
-
-    def change(self, table: pa.Table, gone: list[str]) -> None:
-        placement = place(table, self.mapping, self.sample, placer=self.placer, routing=self.routing)
-        self.router.extend(placement.router)
-        changed = [*gone, *table["id"].to_pylist()]
-        for matcher in {*self.indexes, *placement.homes.pairs()[1].tolist()}:
-            share = placement.share(matcher)
-            if matcher in self.indexes:
-                self.homes[matcher] = self.homes[matcher].changed(share.homes, changed)
-            else:
-                self.indexes[matcher], self.homes[matcher] = GuardIndex(clock=lambda: NOW), share.homes
-            self.indexes[matcher].change(share.table, changed)
-
-    def deliver(self, table: pa.Table) -> list[tuple[int, str]]:
-        routes = self.router.route(table)
-        delivered: list[tuple[int, str]] = []
-        for matcher, index in self.indexes.items():
-            rows = routes.with_matcher(matcher)
-            found = index.match(table.take(pa.array(rows)))
-            kept = once(rows[found.rows], pa.array(found.ids, pa.large_string()), matcher, routes, self.homes[matcher])
-            pairs = zip(rows[found.rows].tolist(), found.ids, strict=True)
-            delivered += [pair for pair, is_kept in zip(pairs, kept, strict=True) if is_kept]
-        return sorted(delivered)
-
-    def reopened(self, folder: Path) -> Matchers:
-        """The same with its router and homes from files."""
-        self.router.save(folder / "router")
-        again = Matchers(self.mapping, self.sample)
-        again.router, again.indexes = Router.open(folder / "router"), self.indexes
-        for matcher, homes in self.homes.items():
-            homes.save(folder / f"homes-{matcher}")
-            again.homes[matcher] = Homes.open(folder / f"homes-{matcher}")
-        return again
+def reopened(cluster: Cluster, folder: Path) -> Cluster:
+    """The same with its router and homes from files."""
+    again = Cluster(cluster.mapping)
+    for matcher, member in enumerate(cluster.members):
+        member.homes.save(folder / f"homes-{matcher}")
+        again.members[matcher] = Member(member.index, Homes.open(folder / f"homes-{matcher}"))
+    if cluster.router is not None:
+        cluster.router.save(folder / "router")
+        again.router = Router.open(folder / "router")
+    return again
 
 
 def as_table(asked: list[Subscription]) -> pa.Table:
@@ -95,7 +57,14 @@ def mappings(draw: st.DrawFn) -> Mapping:
     several = st.lists(st.integers(0, count - 1), min_size=1, max_size=4, unique=True)
     owners = [draw(several) for _ in learned]
     table = Owners.of_counts([len(own) for own in owners], np.array([m for own in owners for m in own], dtype=np.int32))
-    return LearnedMapping.of(pa.array(learned, pa.large_string()), table, count)
+    return Mapping.learned(pa.array(learned, pa.large_string()), table, count)
+
+
+def moves(mapping: Mapping, rng: random.Random) -> list[Move]:
+    """Some parcels of what people ask for, and some others, to any matchers."""
+    asked = mapping.parcels.of(pa.array(NAMES)).parcels.tolist()
+    parcels = [*rng.sample(asked, rng.randint(0, len(asked))), *(rng.randrange(mapping.parcels.count) for _ in "abc")]
+    return [Move(parcel, rng.randrange(mapping.matchers)) for parcel in parcels]
 
 
 def placers(matchers: int) -> st.SearchStrategy[Placer]:
@@ -133,10 +102,10 @@ def crowd(rng: random.Random, rows: int = 25) -> pa.Table:
 
 def come_and_go(data: st.DataObject, folders: pytest.TempPathFactory) -> None:
     rng = random.Random(data.draw(st.integers(0, 10**6)))
-    sample = data.draw(st.sampled_from([None, Sample(ENGLISH, crowd(rng))]))
+    sample = data.draw(st.sampled_from([None, crowd(rng)]))
     mapping = data.draw(mappings())
     placer, routing = data.draw(placers(mapping.matchers)), data.draw(st.sampled_from(ROUTINGS))
-    matchers = Matchers(mapping, sample, placer, routing)
+    cluster = Cluster(mapping, ENGLISH, sample, placer, routing, clock=lambda: NOW)
     oracle = BruteForce(clock=lambda: NOW)
     for _ in range(data.draw(st.integers(1, 3))):
         names = data.draw(st.lists(st.sampled_from("abcdefgh"), max_size=3))
@@ -145,17 +114,20 @@ def come_and_go(data: st.DataObject, folders: pytest.TempPathFactory) -> None:
         gone = data.draw(st.lists(st.sampled_from("abcefghz")))
         oracle.remove(gone)
         oracle.add(added)
-        matchers.change(as_table(added), gone)
+        cluster.change(as_table(added), gone)
         for table in (crowd(rng), data.draw(tables())):
-            assert matchers.deliver(table) == sorted(oracle.match(table).pairs())
+            assert cluster.deliver(table).pairs() == sorted(oracle.match(table).pairs())
+        cluster.move(moves(mapping, rng))
+        table = crowd(rng)
+        assert cluster.deliver(table).pairs() == sorted(oracle.match(table).pairs())
     if data.draw(st.integers(0, 4)) == 0:  # files are slow
-        again, table = matchers.reopened(folders.mktemp("matchers")), crowd(rng)
-        assert again.deliver(table) == sorted(oracle.match(table).pairs())
+        again, table = reopened(cluster, folders.mktemp("matchers")), crowd(rng)
+        assert again.deliver(table).pairs() == sorted(oracle.match(table).pairs())
 
 
 @settings(max_examples=25)
 @given(data=st.data())
-def test_matchers_together_equal_brute_force_while_subscriptions_come_and_go(
+def test_matchers_together_equal_brute_force_while_subscriptions_come_and_go_and_parcels_move(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     come_and_go(data, tmp_path_factory)
@@ -188,13 +160,14 @@ def test_matchers_together_equal_brute_force_on_generators(asked: pa.Table, post
     oracle.add(Subscription(row["id"], parse(row["query"])) for row in asked.to_pylist())
     expected = sorted(oracle.match(posts).pairs())
     assert len(expected) > 20
-    for placer in (RAREST, Anycast(1), Lasp(7)):
+    for make in (lambda: RAREST, lambda: Anycast(1), lambda: Lasp(7)):
         spreads = []
         for routing in ROUTINGS:
-            matchers = Matchers(half_split(7, posts), Sample(ENGLISH, posts), placer, routing)
-            matchers.change(asked.select(["id", "query"]), [])
-            assert matchers.deliver(posts) == expected
-            spreads.append(matchers.router.route(posts).sizes().mean())
+            placer: Placer = make()
+            cluster = Cluster(half_split(7, posts), ENGLISH, posts, placer, routing)
+            cluster.change(asked.select(["id", "query"]))
+            assert cluster.deliver(posts).pairs() == expected
+            spreads.append(sum(load.posts for load in cluster.loads().matchers) / posts.num_rows)
         assert spreads[0] <= spreads[1] < 7
 
 
@@ -204,13 +177,13 @@ def half_split(matchers: int, posts: pa.Table) -> Mapping:
     words = sorted({word for text in texts for word in ENGLISH.words(text)})[::2]
     owners = (np.arange(len(words))[:, None] + np.arange(3)) % matchers
     table = Owners.of_counts(np.full(len(words), 3), owners.ravel().astype(np.int32))
-    return LearnedMapping.of(pa.array(words, pa.large_string()), table, matchers)
+    return Mapping.learned(pa.array(words, pa.large_string()), table, matchers)
 
 
 def split(matchers: int = 16, **owners: list[int]) -> Mapping:
     flat = np.array([matcher for own in owners.values() for matcher in own], dtype=np.int32)
     table = Owners.of_counts([len(own) for own in owners.values()], flat)
-    return LearnedMapping.of(pa.array(list(owners), pa.large_string()), table, matchers)
+    return Mapping.learned(pa.array(list(owners), pa.large_string()), table, matchers)
 
 
 @pytest.mark.parametrize("placer", [RAREST, Anycast(), Lasp(16)], ids=["rarest", "anycast", "lasp"])
@@ -234,7 +207,7 @@ def test_hot_words_place_a_subscription_only_where_it_has_no_others(placer: Plac
     assert homes[:5] == [[4, 5], [1, 2, 3], [6], [6], [4, 5]] and homes[6] == [4, 5, 6]
     terms = Dictionary()
     term = terms.term(Topic(("news",)))
-    topic = HashMapping(16).owners(terms).of(term)
+    topic = Mapping.hashed(16).owners(terms).of(term)
     assert homes[5] == (topic if placer is RAREST else [1, 2, 3])
 
 
@@ -251,7 +224,7 @@ def test_words_route_what_guards_do_not() -> None:
 
 def test_a_subscription_lives_whole_wherever_one_of_its_guards_is_owned() -> None:
     asked = pa.table({"id": ["s", "t"], "query": ["fire OR smoke OR (rain flood)", "fire"]})
-    placement = place(asked, HashMapping(256))
+    placement = place(asked, Mapping.hashed(256))
     assert placement.homes.sizes().tolist() == [3, 1]
     shares = [share for m in range(256) if (share := placement.share(m)).table.num_rows]
     assert sorted(share.table["id"].to_pylist() for share in shares) == [["s"], ["s"], ["s", "t"]]
@@ -261,20 +234,20 @@ def test_a_subscription_lives_whole_wherever_one_of_its_guards_is_owned() -> Non
 
 def test_the_later_of_two_equal_ids_counts() -> None:
     asked = pa.table({"id": ["s", "s"], "query": ["fire", "smoke"]})
-    placement = place(asked, HashMapping(256))
+    placement = place(asked, Mapping.hashed(256))
     assert placement.table["query"].to_pylist() == ["smoke"] and len(placement.homes) == len(placement.router) == 1
 
 
 def test_what_nothing_can_match_lives_nowhere() -> None:
     query = "price:{2 TO 2.0000000000000004}"  # no number of 64 bits lies between
-    placement = place(pa.table({"id": ["s"], "query": [query]}), HashMapping(3))
+    placement = place(pa.table({"id": ["s"], "query": [query]}), Mapping.hashed(3))
     assert placement.homes.sizes().tolist() == [0] and len(placement.router) == 0
 
 
 def test_without_homes_elsewhere_every_match_is_delivered_and_with_them_only_by_the_first() -> None:
     asked = pa.table({"id": ["s", "t"], "query": ["fire OR smoke", "fire"]})
     posts = pa.table({"id": ["p", "q"], "text": ["fire and smoke", "smoke"]})
-    placement = place(asked, HashMapping(256))
+    placement = place(asked, Mapping.hashed(256))
     routes = placement.router.route(posts)
     (fire,) = placement.homes.taken(pa.array([1]).to_numpy()).pairs()[1]
     (smoke,) = set(placement.homes.pairs()[1].tolist()) - {fire}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import random
 from pathlib import Path
 from typing import get_args
 
@@ -18,13 +19,14 @@ from tests.index.strategies import NOW, subscriptions, tables
 from tests.language.strategies import WORDS
 from tests.spark.inprocess import Found, found, read
 from tidings.analysis import ENGLISH, Analyser
-from tidings.cluster import Router, place
+from tidings.cluster import Homes, Router, place
 from tidings.cluster.mappings import Mappings
 from tidings.cluster.releases import FORMAT, Plan, Release, Releases
-from tidings.index import BruteForce
+from tidings.index import BruteForce, GuardIndex
+from tidings.index.store import Store, described
 from tidings.language import parse, to_text
 from tidings.model import DataError, Subscription
-from tidings.partitioning import LearnedMapping, Owners
+from tidings.partitioning import Mapping, Move, Owners
 from tidings.placement import PlacementPolicy, PlacerName
 from tidings.registry import History, Registry
 from tidings.spark import workers
@@ -34,7 +36,7 @@ from tidings.workloads import Posts, tweet_based
 
 LAYOUTS = [Plan("replicated"), *(Plan("partitioned", matchers) for matchers in (1, 2, 7, 16, 70))]
 
-NAMES = ["whole", "hash-2", "learned-1"]
+NAMES = ["whole", "hash-2", "learned-1", "moved-2", "moved-3", "moved-4"]
 
 
 def asked(*queries: str) -> pa.Table:
@@ -54,12 +56,26 @@ def brute_pairs(
 
 
 @st.composite
-def learned(draw: st.DrawFn) -> LearnedMapping:
+def learned(draw: st.DrawFn) -> Mapping:
     """Any owners of the words of the small world, several of some."""
     names = sorted({word for text in WORDS for word in ENGLISH.words(text)})
     owners = [draw(st.permutations(range(5)))[: draw(st.sampled_from([1, 1, 2, 5]))] for _ in names]
     matchers = np.array([matcher for own in owners for matcher in own], dtype=np.int32)
-    return LearnedMapping.of(pa.array(names), Owners.of_counts([len(own) for own in owners], matchers), 5)
+    return Mapping.learned(pa.array(names), Owners.of_counts([len(own) for own in owners], matchers), 5)
+
+
+@st.composite
+def moves(draw: st.DrawFn, mapping: Mapping) -> list[Move]:
+    """Half of the parcels of all words go anywhere."""
+    rng = random.Random(draw(st.integers(0, 10**6)))
+    parcels = sorted(set(mapping.parcels.of(pa.array(sorted({*WORDS, *RARE}))).parcels.tolist()))
+    return [Move(parcel, rng.randrange(mapping.matchers)) for parcel in rng.sample(parcels, len(parcels) // 2)]
+
+
+def move(mappings: Mappings, name: str, data: st.DataObject) -> str:
+    mapping = mappings.mapping(name)
+    assert mapping is not None
+    return mappings.move(name, data.draw(moves(mapping)), "2026-01-01T00:00:00+00:00").name
 
 
 @settings(max_examples=25)
@@ -70,7 +86,10 @@ def test_every_release_equals_brute_force(tmp_path_factory: pytest.TempPathFacto
     plan = data.draw(st.sampled_from(LAYOUTS))
     placement = PlacementPolicy(data.draw(st.sampled_from(get_args(PlacerName))))
     releases = Releases(home / "releases", plan=plan, placement=placement)
-    Mappings(home / "releases" / "mappings").put(data.draw(learned()), page(planned=5))
+    mappings = Mappings(home / "releases" / "mappings")
+    mappings.put(data.draw(learned()), page(planned=5))
+    for name in ("learned-1", "moved-2", "hash-2"):
+        move(mappings, name, data)
     live: dict[str, Subscription] = {}
     history: dict[int, dict[str, Subscription]] = {registry.version: {}}
     for _ in range(data.draw(st.integers(1, 4))):
@@ -102,7 +121,7 @@ def counted(router: Router) -> dict[str, tuple[int, list[int]]]:
     """How much is filed under each term that posts are sent for, and its owners, by the name of the term."""
     names = router.terms.term_names().to_pylist()
     return {
-        names[term]: (int(count), router._owners.of(term)) for term, count in enumerate(router.filed) if term and count
+        names[term]: (int(count), router.owners.of(term)) for term, count in enumerate(router.filed) if term and count
     }
 
 
@@ -117,13 +136,13 @@ QUERIES = st.lists(st.lists(st.sampled_from(RARE), min_size=1, max_size=3).map("
 
 @settings(max_examples=15, deadline=None)
 @given(data=st.data())
-def test_after_any_history_of_changes_the_router_is_one_built_anew(
+def test_after_any_history_of_changes_and_moves_the_router_is_one_built_anew(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     """Also where the files of many changes have become one, and where another driver goes on with them."""
     home = tmp_path_factory.mktemp("routers")
-    registry, mapping = Registry.create(home / "registry"), data.draw(learned())
-    Mappings(home / "releases" / "mappings").put(mapping, page(planned=5))
+    registry, mappings = Registry.create(home / "registry"), Mappings(home / "releases" / "mappings")
+    mappings.put(data.draw(learned()), page(planned=5))
     releases = Releases(home / "releases", sample=RARENESS, plan=Plan("partitioned", 5))
     changes = st.dictionaries(st.sampled_from("abcdef"), st.one_of(st.none(), QUERIES), min_size=1, max_size=3)
     for change in data.draw(st.lists(changes, min_size=1, max_size=12)):
@@ -137,6 +156,11 @@ def test_after_any_history_of_changes_the_router_is_one_built_anew(
             releases = Releases(home / "releases", sample=RARENESS, plan=Plan("partitioned", 5))
         release = releases.release(registry, registry.version)
         releases.forget_before(release.version, release.mapping)
+        mappings.forget_before(release.mapping)
+        if data.draw(st.booleans()):
+            move(mappings, release.mapping, data)
+    mapping = mappings.mapping(release.mapping)
+    assert mapping is not None
     anew = place(registry.snapshot(registry.version), mapping, Sample(ENGLISH, RARENESS)).router
     assert release.routers or not len(anew)
     if release.routers:
@@ -307,7 +331,7 @@ def test_another_mapping_or_number_of_matchers_lays_the_index_out_anew(tmp_path:
 
     assert (newest(Plan("partitioned", 3)).mapping, newest(Plan("partitioned", 5)).matchers) == ("hash-3", 5)
     words = pa.array([f"w{n}" for n in range(50)])
-    everything = LearnedMapping.of(words, Owners.single(np.full(50, 6, dtype=np.int32)), 7)
+    everything = Mapping.learned(words, Owners.single(np.full(50, 6, dtype=np.int32)), 7)
     mappings.put(everything, page(planned=5))
     release = newest(Plan("partitioned", 5))
     assert (release.mapping, release.matchers) == ("learned-1", 7)
@@ -325,7 +349,7 @@ def test_a_mapping_that_cannot_be_read_is_replaced_by_the_hash(
 ) -> None:
     registry, mappings = Registry(tmp_path / "registry"), Mappings(tmp_path / "mappings")
     registry.add(asked("fire"))
-    mappings.put(LearnedMapping.of(pa.array(["fire"]), Owners.single(np.zeros(1, dtype=np.int32)), 3), page(planned=3))
+    mappings.put(Mapping.learned(pa.array(["fire"]), Owners.single(np.zeros(1, dtype=np.int32)), 3), page(planned=3))
     (tmp_path / "mappings" / "learned-1.tidings").write_bytes(b"")
     release = Releases(tmp_path / "releases", plan=Plan("partitioned", 3), mappings=mappings).release(registry, 1)
     assert release.mapping == "hash-3" and "terms are hashed" in caplog.text
@@ -339,7 +363,7 @@ def test_a_mapping_that_was_replaced_under_its_name_lays_the_index_out_anew(
     pairs = []
     for owner in (0, 2):
         mappings = Mappings(tmp_path / f"mappings of {owner}")
-        fire = LearnedMapping.of(pa.array(["fire"]), Owners.single(np.array([owner], dtype=np.int32)), 3)
+        fire = Mapping.learned(pa.array(["fire"]), Owners.single(np.array([owner], dtype=np.int32)), 3)
         mappings.put(fire, page(planned=3))
         registry.add(pa.table({"id": [f"s{owner}"], "query": ["fire"]}))
         release = Releases(tmp_path / "releases", plan=plan, mappings=mappings).release(registry, registry.version)
@@ -368,3 +392,61 @@ def test_what_the_registry_has_forgotten_is_compiled_anew(
     assert "has forgotten version 1" in caplog.text and "matched with version" in caplog.text
     first = releases.release(registry, registry.horizon)
     assert sorted(found(posts, again).pairs) == sorted(found(posts, first).pairs) != []
+
+
+def shares_of(release: Release) -> list[tuple[set[str], dict[str, list[int]]]]:
+    """What each matcher has, and who else."""
+    found = []
+    for part in release.parts:
+        filed, saved = Store(Path(release.folder), described(ENGLISH)).load(part.segments)
+        index = GuardIndex.of_files(filed, saved, ENGLISH)
+        homes = Homes.open(Path(release.folder, part.homes)) if part.homes else None
+        sets = {} if homes is None else dict(zip(homes.ids.texts().to_pylist(), homes.sets.words.tolist(), strict=True))
+        found.append(({name for name in LETTERS if name in index}, sets))
+    return found
+
+
+LETTERS = "abcdefghijkl"
+
+
+@settings(max_examples=15, deadline=None)
+@given(data=st.data())
+def test_a_release_after_moves_has_what_one_compiled_anew_has(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    home = tmp_path_factory.mktemp("moved")
+    registry, mappings = Registry.create(home / "registry"), Mappings(home / "mappings")
+    mappings.put(data.draw(learned()), page(planned=5))
+    plan, releases = Plan("partitioned", 5), Releases(home / "a", sample=RARENESS, mappings=mappings)
+    name = "learned-1"
+    for number in range(data.draw(st.integers(1, 4))):
+        letters = data.draw(st.lists(st.sampled_from(LETTERS), min_size=1, unique=True))
+        registry.add(pa.table({"id": letters, "query": [data.draw(QUERIES) for _ in letters]}))
+        if number:
+            name = move(mappings, name, data)
+        moved = releases.release(registry, registry.version, name)
+        anew = Releases(home / f"anew {number}", sample=RARENESS, plan=plan, mappings=mappings)
+        compiled = anew.release(registry, registry.version, name)
+        assert shares_of(moved) == shares_of(compiled) and moved.attributes == compiled.attributes
+        routers = [Router.open(*(Path(r.folder, file) for file in r.routers)) for r in (moved, compiled)]
+        assert counted(routers[0]) == counted(routers[1])
+
+
+def test_a_move_writes_little_and_the_release_before_stays_as_it_was(tmp_path: Path) -> None:
+    posts = Posts(seed=6).table(3000)
+    registry, mappings = Registry(tmp_path / "registry"), Mappings(tmp_path / "mappings")
+    registry.add(tweet_based(posts["text"], 3000, 1, Analyser(), words=(2, 4)))
+    releases = Releases(tmp_path / "releases", plan=Plan("partitioned", 4), mappings=mappings)
+    first = releases.release(registry, registry.version)
+    before = found(posts, first)
+    mappings.move("hash-4", [Move(0, to=3), Move(1, to=3)], "2026-01-01T00:00:00+00:00")
+    second = releases.release(registry, registry.version)
+    assert (second.version, second.mapping) == (first.version, "moved-1")
+    size = {name: (tmp_path / "releases" / name).stat().st_size for name in first.files | second.files}
+    assert sum(size[name] for name in second.files - first.files) < 0.1 * sum(size.values())
+    assert [first.parts[m] == second.parts[m] for m in range(4)] == [False, True, True, False]
+    assert sorted(found(posts, second).pairs) == sorted(before.pairs) != []
+    assert releases.release(registry, first.version, "hash-4") == first
+    again = Releases(tmp_path / "elsewhere", plan=Plan("partitioned", 4), mappings=mappings)
+    for mapping in ("hash-4", "moved-1"):
+        assert sorted(found(posts, again.release(registry, 1, mapping)).pairs) == sorted(before.pairs)

@@ -15,7 +15,8 @@ from tidings.cluster import Homes, Router, place
 from tidings.cluster.router import FORMAT
 from tidings.language import to_text
 from tidings.model import DataError
-from tidings.partitioning import HashMapping, MatcherSets, Owners
+from tidings.partitioning import Mapping, MatcherSets, TermParcels
+from tidings.partitioning.mapping import PER_MATCHER
 from tidings.terms.dictionary import Arrays, Dictionary
 from tidings.workloads import Posts, tweet_based
 
@@ -25,7 +26,7 @@ META: dict[str, JSON] = {"kind": "router", "terms": 2, "matchers": 4, "analyser"
 
 def router_of(*queries: str, matchers: int = 16, analyser: Analyser = ENGLISH) -> Router:
     asked = pa.table({"id": [str(i) for i in range(len(queries))], "query": pa.array(queries, pa.string())})
-    return place(asked, HashMapping(matchers), analyser=analyser).router
+    return place(asked, Mapping.hashed(matchers), analyser=analyser).router
 
 
 def routed(router: Router, table: pa.Table) -> list[tuple[int, int]]:
@@ -35,9 +36,9 @@ def routed(router: Router, table: pa.Table) -> list[tuple[int, int]]:
 
 def test_a_post_goes_to_the_owners_of_the_guards_among_its_words_and_nowhere_else() -> None:
     asked = tweet_based(POSTS["text"], 300, 1, ENGLISH, words=(1, 3))
-    router = place(asked, HashMapping(16)).router
+    router = place(asked, Mapping.hashed(16)).router
     names = router._terms.term_names().to_pylist()
-    owners = HashMapping(16).owners(router._terms)
+    owners = Mapping.hashed(16).owners(router._terms)
     owner = {name: owners.of(term)[0] for term, name in enumerate(names) if term}
     expected = [
         (row, matcher)
@@ -110,7 +111,7 @@ def test_extending_by_what_is_known_changes_nothing() -> None:
 def test_an_opened_router_is_mapped(tmp_path: Path) -> None:
     router_of("fire", "smoke").save(tmp_path / "router")
     opened = Router.open(tmp_path / "router")
-    assert not opened._owners.matchers.flags.owndata and not opened._terms._old_words.data.flags.owndata
+    assert not opened.parcels.parcels.flags.owndata and not opened._terms._old_words.data.flags.owndata
 
 
 def test_the_analyser_is_saved_with_the_router(tmp_path: Path) -> None:
@@ -131,9 +132,10 @@ def test_routers_that_do_not_agree_are_not_joined() -> None:
     router = router_of("fire")
     posts = pa.table({"id": ["a", "b"], "text": ["fire", "rain"]})
     ((_, before),) = routed(router, posts)
-    owner = 1 - min(int(router._owners.of(1)[0]), 1)
+    other = 1 - min(int(router.parcels.parcels[0]), 1)
+    parcels = TermParcels(np.array([0, 0, 1, 2]), np.array([other, 5 * PER_MATCHER], dtype=np.int32))
     with pytest.raises(DataError, match="another mapping"):
-        router.extend(Router(terms, Owners.single(np.array([-1, owner, 5], dtype=np.int32)), 16))
+        router.extend(Router(terms, parcels, Mapping.hashed(16).owner, 16))
     assert routed(router, posts) == [(0, before), (1, 5)]  # what was known is kept, what was not does no harm
 
 
@@ -148,22 +150,25 @@ def test_a_file_that_is_no_router_is_told_by_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("offsets", "owners", "complaint"),
+    ("offsets", "parcels", "owner", "complaint"),
     [
-        ([0, 0, 1], [9], "owner that is not there"),
-        ([0, 0, 1], [-1], "owner that is not there"),
-        ([0, 0, 0], [], "has no owner"),
-        ([0, 1, 2], [1, 2], "has no owner"),
-        ([0, 0, 3], [1, 2], "has no owner"),
-        ([0, 0, 1, 2], [1, 2], "do not fit together"),
+        ([0, 0, 1], [9], [0, 1, 2], "parcel that is not there"),
+        ([0, 0, 1], [-1], [0, 1, 2], "parcel that is not there"),
+        ([0, 0, 1], [0], [4, 1, 2], "owner that is not there"),
+        ([0, 0, 1], [0], [-1, 1, 2], "owner that is not there"),
+        ([0, 0, 0], [], [0, 1, 2], "in no parcel"),
+        ([0, 1, 2], [1, 2], [0, 1, 2], "in no parcel"),
+        ([0, 0, 3], [1, 2], [0, 1, 2], "in no parcel"),
+        ([0, 0, 1, 2], [1, 2], [0, 1, 2], "do not fit together"),
     ],
 )
 def test_owners_that_make_no_sense_are_told(
-    tmp_path: Path, offsets: list[int], owners: list[int], complaint: str
+    tmp_path: Path, offsets: list[int], parcels: list[int], owner: list[int], complaint: str
 ) -> None:
     arrays: Arrays = {
-        "owner_offsets": np.array(offsets, dtype=np.int64),
-        "owners": np.array(owners, dtype=np.int32),
+        "parcel_offsets": np.array(offsets, dtype=np.int64),
+        "parcels": np.array(parcels, dtype=np.int32),
+        "owner": np.array(owner, dtype=np.int32),
     }
     write_arrays(tmp_path / "odd", arrays, {**META, "format": FORMAT})
     with pytest.raises(DataError, match=complaint):
@@ -172,7 +177,7 @@ def test_owners_that_make_no_sense_are_told(
 
 def test_a_router_of_the_format_before_is_refused_with_the_remedy(tmp_path: Path) -> None:
     write_arrays(tmp_path / "old", {"owners": np.array([-1, 3], dtype=np.int32)}, META)
-    with pytest.raises(DataError, match=r"format 1, and this tidings reads 4; compile the index again"):
+    with pytest.raises(DataError, match=r"format 1, and this tidings reads 5; compile the index again"):
         Router.open(tmp_path / "old")
 
 
@@ -182,7 +187,8 @@ def split_router(**owners: list[int]) -> Router:
         terms.word(word)
     counts = [0, *(len(own) for own in owners.values())]
     flat = np.array([matcher for own in owners.values() for matcher in own], dtype=np.int32)
-    return Router(terms, Owners.of_counts(counts, flat), 16)
+    offsets = np.concatenate([[0], np.cumsum(counts)])
+    return Router(terms, TermParcels(offsets, flat), np.arange(16, dtype=np.int32), 16)
 
 
 SENT = pa.table({"id": [f"p{i}" for i in range(4000)], "text": ["fire and smoke"] * 4000})

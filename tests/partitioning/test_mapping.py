@@ -11,7 +11,7 @@ from tidings.arrays.files import write_arrays
 from tidings.language.atoms import FormPrefix
 from tidings.model import DataError
 from tidings.model.query import Contains, EndsWith, Equals, Present, StartsWith, Topic
-from tidings.partitioning import HashMapping, LearnedMapping, Owners
+from tidings.partitioning import Mapping, Move, NamedParcels, Owners, diff
 from tidings.terms.dictionary import Dictionary
 
 
@@ -54,7 +54,7 @@ GOLDEN = {
 
 
 def owners(terms: Dictionary, matchers: int) -> dict[str, int]:
-    found = HashMapping(matchers).owners(terms)
+    found = Mapping.hashed(matchers).owners(terms)
     return {name: (found.of(term) or [-1])[0] for term, name in enumerate(terms.term_names().to_pylist())}
 
 
@@ -81,26 +81,26 @@ def test_matchers_get_about_equally_many_words() -> None:
     terms = Dictionary()
     for i in range(20_000):
         terms.word(f"word{i}")
-    counts = np.bincount(HashMapping(16).owners(terms).matchers, minlength=16)
+    counts = np.bincount(Mapping.hashed(16).owners(terms).matchers, minlength=16)
     assert counts.min() > 0.9 * counts.mean() and counts.max() < 1.1 * counts.mean()
 
 
 @pytest.mark.parametrize("matchers", [0, -1, 257])
 def test_too_few_or_too_many_matchers_are_refused(matchers: int) -> None:
     with pytest.raises(DataError, match="1 to 256 matchers"):
-        HashMapping(matchers)
+        Mapping.hashed(matchers)
 
 
-def learned(own: dict[str, list[int]], matchers: int = 16) -> LearnedMapping:
+def learned(own: dict[str, list[int]], matchers: int = 16) -> Mapping:
     flat = np.array([matcher for one in own.values() for matcher in one], dtype=np.int32)
     names = pa.array(list(own), pa.large_string())
-    return LearnedMapping.of(names, Owners.of_counts([len(one) for one in own.values()], flat), matchers)
+    return Mapping.learned(names, Owners.of_counts([len(one) for one in own.values()], flat), matchers)
 
 
 def test_a_learned_mapping_knows_its_names_and_hashes_all_others() -> None:
     terms = every_kind()
     mapping = learned({"fire": [3], "symbol=YHOO": [9, 2, 5], "nobody asks": [1]})
-    found, hashed = mapping.owners(terms), HashMapping(16).owners(terms)
+    found, hashed = mapping.owners(terms), Mapping.hashed(16).owners(terms)
     for term, name in enumerate(terms.term_names().to_pylist()):
         assert found.of(term) == {"fire": [3], "symbol=YHOO": [9, 2, 5]}.get(name, hashed.of(term))
     part, numbers = terms.part(np.arange(len(terms)) % 2 == 0)
@@ -111,8 +111,8 @@ def test_a_learned_mapping_knows_its_names_and_hashes_all_others() -> None:
 def test_a_mapping_is_the_same_when_it_is_opened_again(tmp_path: Path) -> None:
     own = {f"word{i}": [i % 256, (i + 1) % 256][: 1 + i % 2] for i in range(1000)} | {"all": list(range(256))}
     mapping = learned(own, 256)
-    mapping.save(tmp_path / "mapping")
-    again = LearnedMapping.open(tmp_path / "mapping")
+    mapping.parcels.save(tmp_path / "mapping")
+    again = NamedParcels.open(tmp_path / "mapping").mapping()
     assert again == mapping and hash(again) == hash(mapping) and pickle.loads(pickle.dumps(again)) == mapping
     assert (tmp_path / "mapping").stat().st_size < 15_000
     names = pa.array([*own, "unknown"], pa.large_string())
@@ -123,7 +123,28 @@ def test_a_mapping_is_the_same_when_it_is_opened_again(tmp_path: Path) -> None:
 def test_mappings_are_equal_by_what_is_in_them() -> None:
     assert learned({"a": [1], "b": [2, 3]}) == learned({"b": [2, 3], "a": [1]})
     assert learned({"a": [1], "b": [2, 3]}) != learned({"a": [1], "b": [3, 2]})
-    assert learned({"a": [1]}) != learned({"a": [1]}, 17) and learned({"a": [1]}) != HashMapping(16)
+    assert learned({"a": [1]}) != learned({"a": [1]}, 17) and learned({"a": [1]}) != Mapping.hashed(16)
+
+
+def test_a_move_changes_the_owners_of_its_parcels_and_no_others() -> None:
+    names = pa.array([f"word{i}" for i in range(2_000)])
+    mapping = learned({f"word{i}": [i % 16, (i + 3) % 16][: 1 + i % 2] for i in range(1_000)})
+    found = mapping.parcels.of(names)
+    moved = mapping.moved([Move(int(found.parcels[0]), 5), Move(int(found.parcels[1]), 5)])
+    assert diff(mapping, moved).tolist() == sorted(found.parcels[:2].tolist()) and not len(diff(moved, moved))
+    before, after = mapping.owners_of(names), moved.owners_of(names)
+    is_moved = np.isin(found.parcels, found.parcels[:2])
+    assert np.array_equal(before.matchers[~is_moved], after.matchers[~is_moved])
+    assert set(after.matchers[is_moved].tolist()) == {5} and 1 < is_moved.sum() < 100
+    assert moved.moved([Move(int(p), int(mapping.owner[p])) for p in diff(mapping, moved)]) == mapping != moved
+    with pytest.raises(DataError, match="different parcels"):
+        diff(mapping, Mapping.hashed(16))
+
+
+def test_parcels_are_fine_enough_to_move_a_hundredth() -> None:
+    names = pa.array([f"word{i}" for i in range(50_000)])
+    counts = np.bincount(Mapping.hashed(8).parcels.of(names).parcels, minlength=512)
+    assert counts.min() > 0 and counts.max() < 0.005 * len(names)
 
 
 @pytest.mark.parametrize("own", [{"a": []}, {"a": [16]}, {"a": [-1]}, {"a": [1, 1]}])
@@ -135,4 +156,4 @@ def test_owners_that_cannot_be_are_refused(own: dict[str, list[int]]) -> None:
 def test_another_file_is_no_mapping(tmp_path: Path) -> None:
     write_arrays(tmp_path / "other", {"hashes": np.array([2, 1], dtype=np.uint64)}, {"kind": "mapping", "matchers": 4})
     with pytest.raises(DataError, match="is no mapping"):
-        LearnedMapping.open(tmp_path / "other")
+        NamedParcels.open(tmp_path / "other")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tidings.analysis import ENGLISH
 from tidings.cluster import burdens_of, place
 from tidings.model import DataError
-from tidings.partitioning import HashMapping, LearnedMapping, Owners
+from tidings.partitioning import Mapping, Owners
 from tidings.placement import RAREST, Anycast, Lasp, Line, Placer, lasp
 from tidings.placement.choices import Choices
 from tidings.placement.conjunctions import conjunctions_of
@@ -37,7 +37,7 @@ def make(request: pytest.FixtureRequest) -> Callable[[int], Placer]:
     return PLACERS[request.param]
 
 
-def choices_of(asked: pa.Table, mapping: HashMapping) -> Choices:
+def choices_of(asked: pa.Table, mapping: Mapping) -> Choices:
     return Choices.of(asked["id"], conjunctions_of(asked["query"], ENGLISH, Sample(ENGLISH, POSTS)), mapping)
 
 
@@ -55,7 +55,7 @@ ENOUGH = (
     "topic:news",
     "fire OR topic:news",
 )
-SPLIT = LearnedMapping.of(
+SPLIT = Mapping.learned(
     pa.array(["fire", "smoke", "rain"], pa.large_string()),
     Owners.of_counts([3, 1, 1], np.array([0, 1, 2, 3, 4], np.int32)),
     5,
@@ -68,7 +68,7 @@ def test_a_conjunction_with_words_is_filed_under_one_of_them_or_its_guard(
     make: Callable[[int], Placer], matchers: int
 ) -> None:
     for asked in (ASKED, MIXED, table()):
-        choices = choices_of(asked, HashMapping(matchers))
+        choices = choices_of(asked, Mapping.hashed(matchers))
         chosen = make(matchers).choose(choices)
         assert chosen.dtype == np.int32 and len(chosen) == len(choices.conjunctions)
         for c, term in enumerate(chosen.tolist()):
@@ -79,25 +79,25 @@ def test_a_conjunction_with_words_is_filed_under_one_of_them_or_its_guard(
 @pytest.mark.parametrize("matchers", [1, 7])
 def test_lasp_leaves_to_its_guards_what_has_no_word_and_nothing_else(matchers: int) -> None:
     for asked in (MIXED, MIXED.take(pa.array([2, 0, 3, 1])), MIXED.slice(1)):
-        choices = choices_of(asked, HashMapping(matchers))
+        choices = choices_of(asked, Mapping.hashed(matchers))
         chosen = Lasp(matchers).choose(choices).tolist()
         assert [term == -1 for term in chosen] == (np.diff(choices.eligible.offsets) == 0).tolist()
         assert -1 in chosen and all(term in choices.eligible.row(c) for c, term in enumerate(chosen) if term >= 0)
 
 
 def test_the_same_placer_chooses_the_same_and_can_be_pickled(make: Callable[[int], Placer]) -> None:
-    choices = choices_of(ASKED, HashMapping(16))
+    choices = choices_of(ASKED, Mapping.hashed(16))
     first, second, third = make(16), make(16), pickle.loads(pickle.dumps(make(16)))
     assert first.choose(choices).tolist() == second.choose(choices).tolist() == third.choose(choices).tolist()
 
 
 def test_one_matcher_has_everything(make: Callable[[int], Placer]) -> None:
-    placement = place(ASKED, HashMapping(1), placer=make(1))
+    placement = place(ASKED, Mapping.hashed(1), placer=make(1))
     assert placement.homes.sizes().tolist() == [1] * 300
 
 
 def test_eligible_words_are_the_rarest_of_each_owner() -> None:
-    choices = choices_of(ASKED, HashMapping(7))
+    choices = choices_of(ASKED, Mapping.hashed(7))
     words, owners = choices.conjunctions.words, choices.owners
     for c in range(len(words)):
         owner_of = [owners.of(word)[0] for word in words.row(c)]
@@ -107,7 +107,7 @@ def test_eligible_words_are_the_rarest_of_each_owner() -> None:
 
 def test_chance_falls_evenly_and_by_id_and_seed_alone() -> None:
     asked = table(*["fire smoke rain"] * 3000)
-    mapping = HashMapping(64)
+    mapping = Mapping.hashed(64)
     choices = choices_of(asked, mapping)
     chosen = Anycast(seed=3).choose(choices)
     _, counts = np.unique(chosen, return_counts=True)
@@ -131,7 +131,7 @@ def test_chance_falls_evenly_and_by_id_and_seed_alone() -> None:
 def test_lasp_takes_the_matcher_of_the_printed_algorithm(asked: list[set[str]], owners: list[int], line: Line) -> None:
     single = Owners.single(np.array(owners, dtype=np.int32))
     mapping, owner = (
-        LearnedMapping.of(pa.array(NAMES, pa.large_string()), single, 5),
+        Mapping.learned(pa.array(NAMES, pa.large_string()), single, 5),
         dict(zip(NAMES, owners, strict=True)),
     )
     placer = Lasp(5, line)
@@ -156,9 +156,9 @@ def loss(words: set[str], i: int, held: list[set[str]], f: Line) -> float:
 
 def test_lasp_goes_on_from_what_it_placed_before() -> None:
     whole, parts = Lasp(16), Lasp(16)
-    at_once = place(ASKED, HashMapping(16), Sample(ENGLISH, POSTS), placer=whole).homes.words
+    at_once = place(ASKED, Mapping.hashed(16), Sample(ENGLISH, POSTS), placer=whole).homes.words
     pieces = [
-        place(ASKED.slice(first, 100), HashMapping(16), Sample(ENGLISH, POSTS), placer=parts).homes.words
+        place(ASKED.slice(first, 100), Mapping.hashed(16), Sample(ENGLISH, POSTS), placer=parts).homes.words
         for first in (0, 100, 200)
     ]
     assert np.array_equal(np.concatenate(pieces), at_once) and parts.sizes.tolist() == whole.sizes.tolist()
@@ -169,10 +169,10 @@ def test_lasp_goes_on_from_what_it_placed_before() -> None:
     steps=st.lists(
         st.tuples(st.lists(st.sampled_from(ENOUGH), max_size=6), st.lists(st.integers(0, 30), max_size=6)), max_size=5
     ),
-    mapping=st.sampled_from([HashMapping(5), SPLIT]),
+    mapping=st.sampled_from([Mapping.hashed(5), SPLIT]),
 )
 def test_lasp_that_forgets_is_as_if_what_is_gone_had_never_been(
-    steps: list[tuple[list[str], list[int]]], mapping: HashMapping | LearnedMapping
+    steps: list[tuple[list[str], list[int]]], mapping: Mapping
 ) -> None:
     placer, live = Lasp(5), dict[str, tuple[str, list[int]]]()
     for step, (queries, gone) in enumerate(steps):
@@ -190,7 +190,7 @@ def test_lasp_that_forgets_is_as_if_what_is_gone_had_never_been(
             fresh.hold(matcher, pa.chunked_array([[query]], pa.large_string()), ENGLISH)
     assert [placer.held(matcher) for matcher in range(5)] == [fresh.held(matcher) for matcher in range(5)]
     assert placer.sizes.tolist() == fresh.sizes.tolist()
-    choices = choices_of(ASKED, HashMapping(5))
+    choices = choices_of(ASKED, Mapping.hashed(5))
     assert placer.choose(choices).tolist() == fresh.choose(choices).tolist()
 
 
@@ -209,7 +209,7 @@ def test_lasp_does_not_remember_words_that_nobody_asks_for_any_more(monkeypatch:
 
 def test_lasp_counts_a_subscription_at_each_of_its_homes() -> None:
     names = pa.array(["fire", "smoke", "rain", "flood"], pa.large_string())
-    mapping = LearnedMapping.of(names, Owners.of_counts([3, 1, 1, 1], np.array([0, 1, 2, 3, 4, 5], np.int32)), 6)
+    mapping = Mapping.learned(names, Owners.of_counts([3, 1, 1, 1], np.array([0, 1, 2, 3, 4, 5], np.int32)), 6)
     placer = Lasp(6)
     placement = place(table("fire", "smoke OR rain", "(rain OR flood) smoke"), mapping, placer=placer)
     sets, matchers = placement.homes.pairs()
@@ -224,7 +224,7 @@ def test_lasp_groups_words_and_beats_chance() -> None:
     asked = tweet_based(posts["text"], 3000, 1, ENGLISH)
     placers = Anycast(1), Lasp(16), Lasp(16, Line(1.0))
     by_chance, by_load, together = (
-        burdens_of(place(asked, HashMapping(16), Sample(ENGLISH, posts), placer=placer), posts.slice(0, 50)).words
+        burdens_of(place(asked, Mapping.hashed(16), Sample(ENGLISH, posts), placer=placer), posts.slice(0, 50)).words
         for placer in placers
     )
     assert by_load.max() < 0.9 * by_chance.max() and by_load.sum() < 0.97 * by_chance.sum()
@@ -233,6 +233,6 @@ def test_lasp_groups_words_and_beats_chance() -> None:
 
 def test_lasp_is_for_so_many_matchers_as_it_was_made_for() -> None:
     with pytest.raises(DataError, match="for 3 matchers, and there are 4"):
-        place(ASKED, HashMapping(4), placer=Lasp(3))
+        place(ASKED, Mapping.hashed(4), placer=Lasp(3))
     with pytest.raises(DataError, match="fit it to more data"):
         Line(0.0)

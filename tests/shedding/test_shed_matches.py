@@ -7,7 +7,7 @@ import pytest
 from tidings.analysis import ENGLISH
 from tidings.cluster import Homes, Placement, Router, once, place
 from tidings.index.guard import GuardIndex
-from tidings.partitioning import HashMapping, MatcherSets
+from tidings.partitioning import Mapping, MatcherSets
 from tidings.partitioning.mapping import hash_names
 from tidings.shedding import PER_POST, Levels, Routed, shedder
 from tidings.tables.columns import place_columns
@@ -27,8 +27,8 @@ def asked() -> pa.Table:
 
 def routed_by(router: Router) -> Routed:
     terms = router._reader.terms(POSTS, *place_columns(POSTS))
-    owners = np.full(len(router._owners), -1, dtype=np.int32)
-    owners[router._owners.counts() == 1] = router._owners.matchers
+    owners = np.full(len(router.owners), -1, dtype=np.int32)
+    owners[router.owners.counts() == 1] = router.owners.matchers
     return Routed.of(terms, owners, hash_names(POSTS["id"]), router.matchers)
 
 
@@ -40,7 +40,7 @@ def index_of(table: pa.Table) -> GuardIndex:
 
 @pytest.fixture(scope="module")
 def placement() -> Placement:
-    return place(asked(), HashMapping(8))
+    return place(asked(), Mapping.hashed(8))
 
 
 @pytest.fixture(scope="module")

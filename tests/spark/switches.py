@@ -12,10 +12,12 @@ import signal
 import sys
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, get_args
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
@@ -23,16 +25,19 @@ from pyspark.sql import SparkSession
 
 from tests.spark import oracle
 from tests.spark.driver import STEPS, aim, session_of
+from tidings.cluster import Cluster
 from tidings.cluster.home import Home
 from tidings.cluster.learning import Learn, Teacher
 from tidings.cluster.mappings import Figures, Mappings, Page
+from tidings.cluster.preparing import SMALL_BYTES, Preparer
 from tidings.cluster.releases import Plan
 from tidings.cluster.seen import Seen
 from tidings.cluster.shares import Shares
 from tidings.model import DataError
-from tidings.partitioning import LearnedMapping, Owners
+from tidings.partitioning import Mapping, Move, NamedParcels, Owners
 from tidings.placement import PlacerName
 from tidings.registry import Registry
+from tidings.spark import batches
 from tidings.spark.batches import Handler
 from tidings.spark.delta import DeltaSink
 from tidings.spark.pipeline import Pipeline, Running
@@ -42,11 +47,13 @@ from tidings.spark.sources import posts_from_files
 SCENES = 5
 OF_SWITCHES: dict[str, tuple[Any, str]] = {
     "put": (Mappings, "put"),
-    "save": (LearnedMapping, "save"),
+    "save": (NamedParcels, "save"),
     "place": (Shares, "fill"),
     "seen": (Seen, "put"),
     "tidy": (Mappings, "forget_before"),
     "look": (Handler, "_look"),
+    "move": (Mappings, "move"),
+    "rehome": (Cluster, "_rehome"),
 }
 POINTS = [
     f"{when} {step} {count}"
@@ -55,7 +62,15 @@ POINTS = [
     for when in ("before", "after")
 ] + [
     f"{when} {step} {count}"
-    for step, counts in (("pin", (3, 4)), ("release", (4, 7)), ("match", (3,)), ("report", (3,)), ("forget", (3, 4)))
+    for step, counts in (
+        ("move", (1, 2)),
+        ("rehome", (1, 2)),
+        ("pin", (3, 4)),
+        ("release", (4, 7)),
+        ("match", (3,)),
+        ("report", (3,)),
+        ("forget", (3, 4)),
+    )
     for count in counts
     for when in ("before", "after")
 ]
@@ -63,7 +78,7 @@ POINTS = [
 
 @dataclass(frozen=True, slots=True)
 class Play:
-    """Five scenes, in each of which posts come; the seed says what else happens."""
+    """Five scenes, in each of which posts come; the seed says what else happens, and who compiles a new mapping."""
 
     folder: Path
     session: SparkSession
@@ -77,8 +92,18 @@ class Play:
     def home(self) -> Home:
         return Home(self.folder / "state")
 
+    @property
+    def is_prepared(self) -> bool:
+        """Whether releases of new mappings are compiled beside the batches, however small they are."""
+        return self.seed % 4 == 2
+
     def play(self) -> None:
         """From the scene that was under way to the last."""
+        small_bytes = 0 if self.is_prepared else SMALL_BYTES
+        with patch.object(batches, "Preparer", partial(Preparer, small_bytes=small_bytes)):
+            self._play()
+
+    def _play(self) -> None:
         if not (self.folder / "plan").exists():
             self.registry.add(oracle.subscriptions(random.Random(self.seed), 150))
             self._note("plan", 3)
@@ -98,6 +123,8 @@ class Play:
                     running = None
             elif deed != "nothing":
                 self._switch(deed, rng)
+            if scene:
+                self._move(random.Random(1000 * self.seed + scene))
             running = running or self._pipeline().start()
             running.process_all()
         if running is not None:
@@ -130,12 +157,21 @@ class Play:
             matchers = rng.randint(2, 6)
             counts = [rng.choice([1, 1, 2]) for _ in words]
             owners = [matcher for count in counts for matcher in rng.sample(range(matchers), count)]
-            mapping = LearnedMapping.of(
+            mapping = Mapping.learned(
                 pa.array(words), Owners.of_counts(counts, np.array(owners, dtype=np.int32)), matchers
             )
             none = Figures(1.0, 1.0, 1.0)
             at = "2026-01-01T00:00:00+00:00"
             self.home.mappings.put(mapping, Page(self._noted("plan"), matchers, "any", 0, none, none, at))
+
+    def _move(self, rng: random.Random) -> None:
+        """Some parcels, to any matchers, where they can be moved."""
+        pin = self.home.journal.pin(max(self.home.journal.batches, default=-1))
+        mapping = None if pin is None else self.home.mappings.mapping(pin.mapping)
+        if mapping is not None and rng.random() < 0.7:
+            parcels = rng.sample(range(mapping.parcels.count), mapping.parcels.count // 3)
+            with suppress(DataError):  # another mapping is about to be taken
+                self.home.move(Move(parcel, rng.randrange(mapping.matchers)) for parcel in parcels)
 
     def _note(self, what: str, number: int) -> None:
         (self.folder / f"_{what}").write_text(str(number))

@@ -18,7 +18,7 @@ from tidings.cli.main import app
 from tidings.cluster import place
 from tidings.cluster.home import Home
 from tidings.cluster.releases import Plan, Releases
-from tidings.partitioning import HashMapping
+from tidings.partitioning import Mapping
 from tidings.partitioning.learning import Incidence, Salb, measure
 from tidings.registry import Registry
 from tidings.spark.counting import count_terms
@@ -39,7 +39,7 @@ def test_spark_counts_what_one_process_counts_and_equal_sets_once(spark: SparkSe
     posts = Posts(seed=5, vocabulary=2_200, words=(1, 3)).table(3_000)
     asked = tweet_based(posts["text"], 400, 1, Analyser(), words=(1, 2))["query"].to_pylist()
     queries = [*asked, "topic:sports", "lang:es", "likes:>20", "bounding_box:[-20 -20 40 40]"]
-    router = place(pa.table({"id": [f"s{n}" for n in range(len(queries))], "query": queries}), HashMapping(4)).router
+    router = place(pa.table({"id": [f"s{n}" for n in range(len(queries))], "query": queries}), Mapping.hashed(4)).router
     alone = Incidence.of(posts, router.terms)
     frame = spark.createDataFrame(posts).repartition(5)
     found = count_terms(frame, router.terms)
@@ -47,16 +47,16 @@ def test_spark_counts_what_one_process_counts_and_equal_sets_once(spark: SparkSe
     assert len(found.sets) == len(sets_of(alone)) < found.posts == 3_000
     assert np.array_equal(found.frequencies(), alone.frequencies())
     split = Salb(share=0.2).partition(alone, 8)
-    assert split.table.counts().max() > 1
+    assert split.owners_of(alone.names).counts().max() > 1
     apart = count_terms(frame, router.terms, parts=8)
     assert len(found.sets) < len(apart.sets) and sets_of(apart) == sets_of(alone)
-    for mapping in (HashMapping(8), Salb().partition(found, 8), split):
+    for mapping in (Mapping.hashed(8), Salb().partition(found, 8), split):
         counted = apart if mapping is split else found
         assert measure(mapping, counted).loads.tolist() == measure(mapping, alone).loads.tolist()
 
 
 def test_bad_rows_are_left_out_and_nothing_is_nothing(spark: SparkSession) -> None:
-    router = place(pa.table({"id": ["s"], "query": ["fire"]}), HashMapping(2)).router
+    router = place(pa.table({"id": ["s"], "query": ["fire"]}), Mapping.hashed(2)).router
     rows = [("a", "fire", 1.0, 2.0), ("b", "fire", 99.0, 0.0), (None, "fire", None, None), ("c", "rain", None, None)]
     frame = spark.createDataFrame(rows, "id string, text string, lat double, lon double")
     found = count_terms(frame, router.terms)

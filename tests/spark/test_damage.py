@@ -21,7 +21,7 @@ from tests.spark.inprocess import found
 from tidings.cluster.mappings import Mappings
 from tidings.cluster.releases import Plan, Release, Releases
 from tidings.model import DataError
-from tidings.partitioning import LearnedMapping, Owners
+from tidings.partitioning import Mapping, Owners
 from tidings.registry import Registry
 
 NOW = datetime(2024, 5, 1, tzinfo=UTC)
@@ -219,7 +219,7 @@ def test_a_page_that_is_none_is_not_believed(content: bytes, tmp_path: Path) -> 
 def test_a_damaged_mapping_is_replaced_by_the_hash(damage: str, tmp_path: Path) -> None:
     registry, mappings = made(tmp_path / "registry", "a"), Mappings(tmp_path / "mappings")
     for owner in (0, 1):
-        words = LearnedMapping.of(pa.array(["fire", "w1"]), Owners.single(np.full(2, owner, dtype=np.int32)), 3)
+        words = Mapping.learned(pa.array(["fire", "w1"]), Owners.single(np.full(2, owner, dtype=np.int32)), 3)
         mappings.put(words, page(planned=3))
     DAMAGES[damage](tmp_path / "mappings" / "learned-2.tidings", tmp_path / "mappings" / "learned-1.tidings")
     release = Releases(tmp_path / "releases", plan=PLANS[1], mappings=mappings).release(registry, 1)
@@ -243,7 +243,7 @@ def test_a_damaged_mapping_is_replaced_by_the_hash(damage: str, tmp_path: Path) 
 )
 def test_a_damaged_page_of_a_mapping_is_passed_over(content: bytes | str, tmp_path: Path) -> None:
     registry, mappings = made(tmp_path / "registry", "a"), Mappings(tmp_path / "mappings")
-    words = LearnedMapping.of(pa.array(["fire", "w1"]), Owners.single(np.zeros(2, dtype=np.int32)), 3)
+    words = Mapping.learned(pa.array(["fire", "w1"]), Owners.single(np.zeros(2, dtype=np.int32)), 3)
     mappings.put(words, page(planned=3))
     mappings.put(words, page(planned=3))
     newest, older = tmp_path / "mappings" / "learned-2.json", tmp_path / "mappings" / "learned-1.json"

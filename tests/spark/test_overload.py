@@ -32,7 +32,7 @@ from tidings.cluster.overload import Governor, Overload, State, admitted
 from tidings.cluster.releases import Plan, Releases
 from tidings.cluster.seen import Seen
 from tidings.model import DataError
-from tidings.partitioning import LearnedMapping, Owners
+from tidings.partitioning import Mapping, Owners
 from tidings.registry import Registry
 from tidings.spark.generator import register
 from tidings.spark.pipeline import Pipeline
@@ -258,8 +258,8 @@ def test_a_senseless_overload_is_refused(wrong: dict[str, object]) -> None:
 # ------------------------------------------------------------------------------------------------ on Spark
 
 
-def mapping_of(matchers: int) -> LearnedMapping:
-    return LearnedMapping.of(pa.array(["fire"]), Owners.single(np.zeros(1, dtype=np.int32)), matchers)
+def mapping_of(matchers: int) -> Mapping:
+    return Mapping.learned(pa.array(["fire"]), Owners.single(np.zeros(1, dtype=np.int32)), matchers)
 
 
 @pytest.mark.parametrize(("away_s", "is_idle"), [(5.5, False), (6.5, True)])

@@ -24,6 +24,7 @@ from tests.spark.faults import ROOT, archived
 from tests.spark.switches import POINTS, SCENES, Play
 from tidings.cluster.journal import Pin
 from tidings.cluster.learning import Learn
+from tidings.cluster.mappings import Page
 from tidings.cluster.releases import Plan, Release
 from tidings.model import DataError
 from tidings.placement import PlacerName
@@ -59,7 +60,7 @@ def check(play: Play) -> list[Pin]:
     for pin in pins:
         report = play.home.journal.report(pin.batch)
         assert report is not None and report.matches == len(expected[pin.batch])
-    assert len(list(play.home.releases.glob("release-*.json"))) <= 2
+    assert play.is_prepared or len(list(play.home.releases.glob("release-*.json"))) <= 2
     return pins
 
 
@@ -123,7 +124,7 @@ def test_a_rule_learns_in_the_background_and_the_next_batch_has_it(tmp_path: Pat
     first, last = play.home.journal.pin(0), play.home.journal.pin(max(expected))
     assert first and last and (first.mapping, last.mapping) == ("hash-4", "learned-1")
     page = play.home.mappings.page("learned-1")
-    assert page and page.posts >= 160 and page.after.throughput > page.before.throughput
+    assert isinstance(page, Page) and page.posts >= 160 and page.after.throughput > page.before.throughput
 
 
 def test_a_batch_that_failed_is_run_again_with_the_placement_of_its_pin(

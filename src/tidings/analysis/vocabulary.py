@@ -8,6 +8,7 @@ from itertools import islice
 from sys import getsizeof
 
 from tidings.arrays import IdArray, IntArray
+from tidings.arrays.rows import places_of
 
 _ENTRY_BYTES = 112
 """What a term takes in a dict and a list, beside its text."""
@@ -93,3 +94,8 @@ class TermSets:
 
     def row(self, i: int) -> IdArray:
         return self.ids[self.offsets[i] : self.offsets[i + 1]]
+
+    def taken(self, rows: IntArray) -> TermSets:
+        """Some of them, in that order."""
+        offsets, places = places_of(self.offsets, rows)
+        return TermSets(offsets, self.ids[places])

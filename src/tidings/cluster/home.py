@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from tidings.cluster.journal import Journal
-from tidings.cluster.mappings import Mappings
+from tidings.cluster.mappings import WHOLE, Mappings
+from tidings.model import DataError
+from tidings.model.values import utc_now
+from tidings.partitioning import Move
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,3 +51,17 @@ class Home:
     @property
     def overload(self) -> Path:
         return self.path / "overload.json"
+
+    def move(self, moves: Iterable[Move]) -> str:
+        """Let the pipeline give some parcels of the mapping of its last batch to other matchers; from any process.
+
+        Returns the name of the mapping that a batch will soon have. Moves add up. They are a DataError where nothing
+        is divided, and where a mapping with other parcels is about to be taken.
+        """
+        pin = self.journal.pin(max(self.journal.batches, default=-1))
+        if pin is None:
+            raise DataError(f"the pipeline in {str(self.path)!r} has had no batch yet; move when it has")
+        newest = self.mappings.newest(self.mappings.planned(pin.mapping)) if pin.mapping != WHOLE else WHOLE
+        if self.mappings.parcels(newest) != self.mappings.parcels(pin.mapping):
+            raise DataError(f"the mapping {newest!r} with other parcels is about to be taken; move when it is")
+        return self.mappings.move(newest, moves, utc_now().isoformat()).name

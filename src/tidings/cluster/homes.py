@@ -45,6 +45,8 @@ class Homes:
         """The homes after a change: ``ids`` are all that came, changed or went, ``newer`` has the homes of now."""
         kept = np.ones(len(self), dtype=np.bool_)
         numbers = self.ids.find_many(pa.array(ids, pa.large_string()))
+        if not len(newer) and np.all(numbers < 0):
+            return self
         kept[numbers[numbers >= 0]] = False
         texts = pa.concat_arrays([self.ids.texts().filter(pa.array(kept)), newer.ids.texts()])
         return Homes(StringTable.of(texts), MatcherSets(np.concatenate([self.sets.words[kept], newer.sets.words])))

@@ -55,7 +55,8 @@ class Learner:
         page = home.mappings.page(pin.mapping)
         if home.mappings.newest(pin.matchers if page is None else page.planned) != pin.mapping:
             return ""  # another one is waiting for its first batch
-        if rule.after_posts and page is None and rows >= rule.after_posts:
+        is_hashed = home.mappings.page(home.mappings.parcels(pin.mapping)) is None
+        if rule.after_posts and is_hashed and rows >= rule.after_posts:
             return f"{rows:,} posts are kept, and terms are still hashed"
         since = self._began if page is None else datetime.fromisoformat(page.at)
         since = max(since, home.mappings.tried or since)

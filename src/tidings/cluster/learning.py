@@ -23,7 +23,7 @@ from tidings.cluster.router import Router
 from tidings.cluster.seen import Seen
 from tidings.model import DataError
 from tidings.model.values import utc_now
-from tidings.partitioning import HashMapping, LearnedMapping
+from tidings.partitioning import Mapping
 from tidings.partitioning.learning import Incidence, Partitioner, PartitionerName, Quality, measure, partitioner
 from tidings.placement import PlacementPolicy
 from tidings.registry import Registry
@@ -94,14 +94,14 @@ class Teacher:
     registry: Registry | None = None
     sample: pa.Table | None = None
 
-    def learn(self, matchers: int | None = None, count: Count | None = None) -> tuple[LearnedMapping, Page]:
+    def learn(self, matchers: int | None = None, count: Count | None = None) -> tuple[Mapping, Page]:
         """A mapping to so many matchers, as many as there are if not said, and its page, which has no number yet.
 
         ``count`` gives other posts than those that the pipeline has kept. Cost: some 50 µs a post.
         """
         router, mapping, planned, placement = self._in_use()
         count, analyser, matchers = count or self._kept(), router.analyser, matchers or mapping.matchers
-        mapping = mapping if mapping.matchers == matchers else HashMapping(matchers)
+        mapping = mapping if mapping.matchers == matchers else Mapping.hashed(matchers)
         held_out, sample = count(router.terms, analyser, True), count(router.terms, analyser, False)
         if sample.posts < FEWEST_POSTS:
             raise DataError(f"{sample.posts:,} posts are too few to learn from; wait until {FEWEST_POSTS} were matched")
@@ -115,7 +115,7 @@ class Teacher:
         at = utc_now().isoformat()
         return learned, Page(planned, matchers, self.rule.partitioner, sample.posts, before, after, at)
 
-    def _in_use(self) -> tuple[Router, HashMapping | LearnedMapping, int, PlacementPolicy]:
+    def _in_use(self) -> tuple[Router, Mapping, int, PlacementPolicy]:
         """The router, mapping and placement of the newest release, and the matchers of the pipeline's plan."""
         for left in reversed(range(_TRIES)):
             try:
@@ -145,7 +145,7 @@ class Teacher:
         parts = {held_out: posts.filter(pa.array(is_out == held_out)) for held_out in (True, False)}
         return lambda terms, analyser, held_out: Incidence.of(parts[held_out], terms, analyser)
 
-    def _placed(self, mapping: LearnedMapping, analyser: Analyser, placement: PlacementPolicy) -> Dictionary:
+    def _placed(self, mapping: Mapping, analyser: Analyser, placement: PlacementPolicy) -> Dictionary:
         placer, sample = placement.made(mapping.matchers), Sample(analyser, self.sample)
         return place(self._subscriptions(), mapping, sample, analyser, placer).router.terms
 

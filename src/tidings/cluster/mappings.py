@@ -2,22 +2,25 @@
 
 A mapping has a name. ``whole`` is none at all: one index, which every worker has. ``hash-16`` is the hash over 16
 matchers, and needs no file. ``learned-3`` is the third that was put into the folder, by whatever process: a file with
-its arrays, and then a page, which is there at once or not at all. A pipeline looks for pages before each batch.
+its parcels, and then a page, which is there at once or not at all. ``moved-4`` came after it: its page names a mapping
+of before, whose parcels it has, and the parcels that have other owners. A pipeline looks for pages before each batch.
 """
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
 from tidings.arrays.locks import exclusive
 from tidings.arrays.pages import checked, read_page, replace_json
-from tidings.partitioning import HashMapping, LearnedMapping
+from tidings.model import DataError
+from tidings.partitioning import Mapping, Move, NamedParcels
 
 WHOLE = "whole"
-_HASH, _LEARNED = "hash-", "learned-"
+_HASH, _LEARNED, _MOVED = "hash-", "learned-", "moved-"
 _TRIED = "tried.json"
 _log = logging.getLogger(__name__)
 
@@ -53,6 +56,25 @@ class Page:
         return f"{_LEARNED}{self.number}"
 
 
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A mapping with the parcels of ``parent``, which was learned or is the hash, of which some have other owners.
+
+    ``moves``: these parcels and their owners. The other fields are those of :class:`Page`.
+    """
+
+    planned: int
+    matchers: int
+    parent: str
+    moves: tuple[Move, ...]
+    at: str
+    number: int = 0
+
+    @property
+    def name(self) -> str:
+        return f"{_MOVED}{self.number}"
+
+
 def hash_name(matchers: int) -> str:
     """The name of the hash over so many matchers."""
     return f"{_HASH}{matchers}"
@@ -69,27 +91,52 @@ class Mappings:
     path: Path
 
     def newest(self, planned: int) -> str:
-        """The mapping for a plan of so many matchers: the last that was learned for it, else the hash."""
-        for number in reversed(self._numbers()):
-            page = self.page(f"{_LEARNED}{number}")
+        """The mapping for a plan of so many matchers: the last that was put here for it, else the hash."""
+        for name in reversed(self._names()):
+            page = self.page(name)
             if page is not None and page.planned == planned:
                 return page.name
         return hash_name(planned)
 
-    def mapping(self, name: str) -> HashMapping | LearnedMapping | None:
+    def mapping(self, name: str) -> Mapping | None:
         """The mapping of a name, None if that is ``whole``; one that cannot be read is a DataError."""
         if name == WHOLE:
             return None
         if name.startswith(_HASH) and name.removeprefix(_HASH).isdigit():
-            return HashMapping(int(name.removeprefix(_HASH)))
-        return LearnedMapping.open(self._file(name))
+            return Mapping.hashed(int(name.removeprefix(_HASH)))
+        if name.startswith(_MOVED):
+            return self._moved(name)
+        return NamedParcels.open(self._file(name)).mapping()
 
-    def page(self, name: str) -> Page | None:
-        """What is told of a mapping that was learned; None of any other, and of one that is gone."""
+    def _moved(self, name: str) -> Mapping:
+        page = self.page(name)
+        parent = self.mapping(page.parent) if isinstance(page, Moved) else None
+        if parent is None or not isinstance(page, Moved):
+            raise DataError(f"the page of the mapping {name!r} is gone from {str(self.path)!r}; learn a mapping anew")
+        return parent.moved(page.moves)
+
+    def parcels(self, name: str) -> str:
+        """The mapping that a mapping has its parcels of: itself, unless owners were moved."""
+        page = self.page(name) if name.startswith(_MOVED) else None
+        return page.parent if isinstance(page, Moved) else name
+
+    def planned(self, name: str) -> int:
+        """For a plan of how many matchers a mapping is; 0 for ``whole``, and for one that is gone."""
+        page = self.page(name)
+        if page is not None:
+            return page.planned
+        count = name.removeprefix(_HASH)
+        return int(count) if name.startswith(_HASH) and count.isdigit() else 0
+
+    def page(self, name: str) -> Page | Moved | None:
+        """What is told of a mapping that was learned or moved; None of any other, and of one that is gone."""
         try:
             found = read_page(self.path / f"{name}.json")
-            figures = {key: Figures(**found[key]) for key in ("before", "after")}
-            page = Page(**found | figures)
+            page: Page | Moved
+            if name.startswith(_MOVED):
+                page = Moved(**found | {"moves": tuple(Move(int(p), int(to)) for p, to in found["moves"])})
+            else:
+                page = Page(**found | {key: Figures(**found[key]) for key in ("before", "after")})
             if page.name != name or {type(page.planned), type(page.matchers)} != {int}:
                 raise ValueError("it is of another mapping")
             return page
@@ -112,28 +159,55 @@ class Mappings:
         self.path.mkdir(parents=True, exist_ok=True)
         replace_json(self.path / _TRIED, checked({"at": at}))
 
-    def put(self, mapping: LearnedMapping, page: Page) -> Page:
+    def put(self, mapping: Mapping, page: Page) -> Page:
         """Let pipelines switch to a mapping at their next batch; its page, with the number it got."""
         with exclusive(self.path):
-            page = replace(page, number=1 + max(self._numbers(), default=0))
-            mapping.save(self._file(page.name))
+            page = replace(page, number=self._next())
+            mapping.parcels.save(self._file(page.name))
             replace_json(self.path / f"{page.name}.json", checked(asdict(page)))
         return page
 
-    def forget_before(self, name: str) -> None:
-        """Remove those that were learned before that one; nothing, where that one was not learned."""
-        numbers = [number for number in self._numbers() if f"{_LEARNED}{number}" != name]
-        if not name.startswith(_LEARNED) or not numbers or min(numbers) > int(name.removeprefix(_LEARNED)):
-            return
-        with exclusive(self.path):
-            for number in numbers:
-                if number < int(name.removeprefix(_LEARNED)):
-                    (self.path / f"{_LEARNED}{number}.json").unlink(missing_ok=True)
-                    self._file(f"{_LEARNED}{number}").unlink(missing_ok=True)
+    def move(self, name: str, moves: Iterable[Move], at: str) -> Moved:
+        """Let pipelines that use a mapping move some of its parcels at their next batch; the page of what it becomes.
 
-    def _numbers(self) -> list[int]:
-        names = (file.stem.removeprefix(_LEARNED) for file in self.path.glob(f"{_LEARNED}*.json"))
-        return sorted(int(name) for name in names if name.isdigit())
+        What cannot be moved is a DataError.
+        """
+        mapping, page = self.mapping(name), self.page(name)
+        if mapping is None:
+            raise DataError("an index that every worker has whole has no parcels; use layout='partitioned'")
+        planned = self.planned(name)
+        all_moves = dict((*(page.moves if isinstance(page, Moved) else ()), *moves))
+        mapping.moved(Move(*move) for move in all_moves.items())  # refuses what is no good
+        moved = Moved(planned, mapping.matchers, self.parcels(name), tuple(Move(*m) for m in all_moves.items()), at)
+        with exclusive(self.path):
+            moved = replace(moved, number=self._next())
+            replace_json(self.path / f"{moved.name}.json", checked(asdict(moved)))
+        return moved
+
+    def forget_before(self, name: str) -> None:
+        """Remove those that were put here before that one, but for that whose parcels it has; nothing, where that one
+        is neither learned nor moved."""
+        if not name.startswith((_LEARNED, _MOVED)):
+            return
+        parent, number = self.parcels(name), _number(name)
+        old = [other for other in self._names() if _number(other) < number and other != parent]
+        if old:
+            with exclusive(self.path):
+                for other in old:
+                    (self.path / f"{other}.json").unlink(missing_ok=True)
+                    self._file(other).unlink(missing_ok=True)
+
+    def _next(self) -> int:
+        return 1 + max(map(_number, self._names()), default=0)
+
+    def _names(self) -> list[str]:
+        """Of all that were learned or moved, in order."""
+        names = (file.stem for kind in (_LEARNED, _MOVED) for file in self.path.glob(f"{kind}*.json"))
+        return sorted((name for name in names if name.partition("-")[2].isdigit()), key=_number)
 
     def _file(self, name: str) -> Path:
         return self.path / f"{name}.tidings"
+
+
+def _number(name: str) -> int:
+    return int(name.partition("-")[2])

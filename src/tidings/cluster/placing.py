@@ -72,9 +72,9 @@ def place(
     ``router.withdraw(terms)`` for what is no longer filed (:mod:`tidings.cluster.filings`), where ``changed_ids`` are
     all that came, changed or went.
 
-    >>> from tidings.partitioning import HashMapping
+    >>> from tidings.partitioning import Mapping
     >>> asked = pa.table({"id": ["s", "t"], "query": ["white house", "fire OR drill"]})
-    >>> placement = place(asked, HashMapping(4))
+    >>> placement = place(asked, Mapping.hashed(4))
     >>> [placement.share(m).table["id"].to_pylist() for m in range(4)]
     [['t'], ['s', 't'], [], []]
     """
@@ -94,5 +94,6 @@ def place(
     counts = np.bincount(filed.ids, minlength=len(asked.terms))[places]
     if routing == "words":
         counts = np.maximum(counts, 1)  # a router sends for what is counted
-    router = Router(terms, choices.owners.taken(places), mapping.matchers, analyser, counts)
+    parcels = choices.parcels.taken(places)
+    router = Router(terms, parcels, mapping.owner, mapping.matchers, analyser, counts)
     return Placement(table, homes, router, TermSets(filed.offsets, numbers[filed.ids]))

@@ -3,8 +3,8 @@
 The driver compiles releases in a folder and Spark's Python workers map what they name. A file never changes, and no two
 have the same name; a newer release names most files of the one before and some small new ones. A replay asks for the
 version and the mapping that it had, and gets them: if the release is no longer there, it is compiled again from the
-registry. So it is where the mapping is another one (:mod:`tidings.cluster.mappings`): all subscriptions are placed
-anew.
+registry. So it is where the mapping is a new one (:mod:`tidings.cluster.mappings`): all subscriptions are placed
+anew. Where it has the same parcels, and some of them have moved, a release is brought forward as by any other change.
 
 A page has the mark of its version (:mod:`tidings.registry.history`), so a release of another registry, or of a history
 that the registry no longer has, is not taken for one of this. Files are checked (:mod:`tidings.cluster.soundness`)
@@ -16,9 +16,8 @@ from __future__ import annotations
 import logging
 import re
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import Literal, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,6 +27,7 @@ from tidings.arrays.files import JSON
 from tidings.arrays.locks import exclusive
 from tidings.arrays.pages import checked, read_page, replace_json
 from tidings.cluster.mappings import WHOLE, Mappings, hash_name
+from tidings.cluster.release import MATCHERS, RAREST, RELEASE, Key, Layout, Plan, Release, Switch
 from tidings.cluster.shares import HOMES, ROUTER, Part, Shares
 from tidings.cluster.soundness import Soundness
 from tidings.index.store import described
@@ -37,100 +37,12 @@ from tidings.partitioning import Mapping
 from tidings.placement import PlacementPolicy
 from tidings.registry import Follower, Registry, fold
 
-Layout = Literal["replicated", "partitioned"]
-FORMAT = 3
-MATCHERS = 16
-REPLICATED_BYTES = 2 << 30
-"""Up to this size an index is replicated, unless somebody says otherwise: all workers of a machine share its pages."""
-
-_RELEASE, _SEGMENT, _LOCK = "release-", "segment-", "lock"
-_NAME = re.compile(rf"{_RELEASE}(\d+)(?:-([^+]+?))?(?:\+(.+))?\.json")
-_RAREST = PlacementPolicy().name
-_BYTES_EACH = 32
+FORMAT = 4
+_SEGMENT = "segment-"
+_NAME = re.compile(rf"{RELEASE}(\d+)(?:-([^+]+?))?(?:\+(.+))?\.json")
 _log = logging.getLogger(__name__)
 
-
-class Key(NamedTuple):
-    """Which release it is: of a version of the registry, by a mapping and a placement; no mapping if it is not told."""
-
-    version: int
-    mapping: str
-    placement: str = _RAREST
-
-    def path(self, folder: Path) -> Path:
-        """Its file. What is the default is not in its name, so that releases of before are found."""
-        mapping = f"-{self.mapping}" if self.mapping else ""
-        placement = f"+{self.placement}" if self.placement != _RAREST else ""
-        return folder / f"{_RELEASE}{self.version}{mapping}{placement}.json"
-
-
-@dataclass(frozen=True, slots=True)
-class Release:
-    """What a worker needs to know to open an index: a small value that is pickled.
-
-    ``folder`` is a path that all machines share; if it is ``shipped``, Spark carried its files to each of them instead.
-    ``attributes`` are those that somebody asks about: no other column has to be read. ``mapping`` is the name of that
-    by which it is partitioned, ``placement`` that of the policy by which subscriptions were placed. ``mark`` is that of
-    the version, empty if it is of no registry.
-    """
-
-    folder: str
-    version: int
-    layout: Layout
-    parts: tuple[Part, ...]
-    routers: tuple[str, ...] = ()
-    attributes: tuple[str, ...] = ()
-    analyser: Analyser = ENGLISH
-    shipped: bool = False
-    mapping: str = WHOLE
-    mark: str = ""
-    placement: str = _RAREST
-
-    @property
-    def key(self) -> Key:
-        return Key(self.version, self.mapping, self.placement)
-
-    @property
-    def matchers(self) -> int:
-        """How many matchers share the work of the partitioned layout; 1 in the replicated one."""
-        return len(self.parts)
-
-    @property
-    def files(self) -> frozenset[str]:
-        """The names of all its files."""
-        named = {name for part in self.parts for name in (*part.segments, part.homes) if name}
-        return frozenset(named | set(self.routers))
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """How an index is laid out: ``auto`` replicates it while it has up to ``replicated_bytes``."""
-
-    layout: Layout | Literal["auto"] = "auto"
-    matchers: int = MATCHERS
-    replicated_bytes: int = REPLICATED_BYTES
-
-    def __post_init__(self) -> None:
-        if self.layout not in ("auto", "replicated", "partitioned"):
-            raise DataError(f"a layout is auto, replicated or partitioned, got {self.layout!r}")
-        for name, value, least in (("matchers", self.matchers, 1), ("replicated_bytes", self.replicated_bytes, 0)):
-            if type(value) is not int or value < least:
-                raise DataError(f"{name} is a whole number of {least} or more, got {value!r}")
-
-    def chosen(self, subscriptions: pa.Table) -> Layout:
-        """The layout for these subscriptions; it is logged where it had to be chosen."""
-        if self.layout != "auto":
-            return self.layout
-        size_bytes = subscriptions.nbytes + _BYTES_EACH * subscriptions.num_rows
-        layout: Layout = "replicated" if size_bytes <= self.replicated_bytes else "partitioned"
-        _log.info(
-            "%s layout: %d subscriptions are about %d MB, and up to %d MB are replicated",
-            layout,
-            subscriptions.num_rows,
-            size_bytes >> 20,
-            self.replicated_bytes >> 20,
-        )
-        return layout
+__all__ = ["FORMAT", "MATCHERS", "Key", "Layout", "Plan", "Release", "Releases", "Switch", "newest_release"]
 
 
 def newest_release(folder: Path) -> tuple[Key, list[Path]]:
@@ -187,27 +99,50 @@ class Releases:
         """The release of a version of the registry: found, brought forward from an earlier one, or compiled.
 
         ``mapping`` is a name; without one, the newest of the folder of mappings. One that cannot be read is replaced by
-        the hash. ``placement`` is a name too; without one, that of new releases. Cost: that of the changes since the
-        release before, and now and then, and where mapping or placement is another one, that of all subscriptions
+        the hash. ``placement`` is a name too; without one, that of new releases. Cost: that of the changes and moves
+        since the release before, and now and then, and where parcels or placement are others, that of all subscriptions
         (some 6 s for a million).
         """
+        with exclusive(self.folder):
+            return self.prepare(registry, version, mapping, placement)
+
+    def prepare(self, registry: Registry, version: int, mapping: str = "", placement: str = "") -> Release:
+        """:meth:`release`, while others go on to use the folder; until it returns, none of them may forget files."""
         if registry.analyser != self._analyser:
             raise DataError("the registry has another analyser than its releases; give both the same one")
-        with exclusive(self.folder):
-            mark = self._mark(registry, version)
-            mapping = mapping or self._planned(version)
-            if not mapping:
-                return self._compiled(version, mark, keyed(_snapshot(registry, version)))
-            key = self._key(version, self._usable(mapping), placement)
-            found = self._read(key, mark)
-            if found is not None:
-                return found
-            before = self._before(key)
-            forward = None if before is None else self._forward(registry, version, mark, *before)
-            if forward is not None:
-                return forward
-            subscriptions = keyed(_snapshot(registry, version))
-            return self._compiled(version, mark, subscriptions, key.mapping, key.placement)
+        mark = self._mark(registry, version)
+        mapping = mapping or self._planned(version)
+        if not mapping:
+            return self._compiled(version, mark, keyed(_snapshot(registry, version)))
+        key = self._key(version, self._usable(mapping), placement)
+        found = self._read(key, mark)
+        if found is not None:
+            return found
+        before = self._before(key)
+        forward = None if before is None else self._forward(registry, key, mark, *before)
+        if forward is not None:
+            return forward
+        subscriptions = keyed(_snapshot(registry, version))
+        return self._compiled(version, mark, subscriptions, key.mapping, key.placement)
+
+    def switch(self) -> Switch | None:
+        """Which mapping the newest release has, and which one should take its place; None where none should.
+
+        Only one for the same plan: another layout or number of matchers is taken at once.
+        """
+        listed = _listed(self.folder)
+        if self._plan.layout == "replicated" or not listed or listed[-1].mapping == WHOLE:
+            return None
+        wanted, planned = self._mappings.newest(self._plan.matchers), self._plan.matchers
+        alike = [key for key in listed if self._mappings.planned(key.mapping) == planned]
+        if not alike or any(key.mapping == wanted for key in alike):
+            return None
+        newest = self._page(alike[-1])
+        if newest is None:
+            return None
+        sizes = (self.folder / name for name in newest.files)
+        size_bytes = sum(path.stat().st_size for path in sizes if path.exists())
+        return Switch(newest.mapping, wanted, self._placement.name, size_bytes)
 
     def kept(self, key: Key, mark: str) -> Release | None:
         """The release of a key with that mark, if it is here, whatever has become of the registry."""
@@ -293,7 +228,7 @@ class Releases:
 
     def _key(self, version: int, mapping: str, placement: str = "") -> Key:
         """Where nothing is divided, nothing is placed."""
-        return Key(version, mapping, _RAREST if mapping == WHOLE else placement or self._placement.name)
+        return Key(version, mapping, RAREST if mapping == WHOLE else placement or self._placement.name)
 
     def _usable(self, name: str) -> str:
         """The name of a mapping that can be read, and is at hand."""
@@ -326,10 +261,9 @@ class Releases:
         return Shares(self.folder, mapping, self._analyser, self._sample, placer)
 
     def _before(self, key: Key) -> tuple[Release, Shares] | None:
-        """The nearest earlier release of the same mapping and placement, and its shares, which are about to change."""
+        """The nearest earlier release of the same parcels and placement, and its shares, which are about to change."""
         newest, self._newest = self._newest, None
-        earlier = [one for one in _listed(self.folder) if one.version < key.version and one[1:] == key[1:]]
-        for one in reversed(earlier):
+        for one in reversed(self._earlier_than(key)):
             if newest is not None and newest[0].key == one:
                 return newest if self._soundness.are_sound(newest[0].files) else None
             found = self._page(one)
@@ -343,20 +277,30 @@ class Releases:
                 return found, shares
         return None
 
-    def _forward(self, registry: Registry, version: int, mark: str, before: Release, shares: Shares) -> Release | None:
+    def _earlier_than(self, key: Key) -> list[Key]:
+        """Releases that can be brought forward to a key, in order: of that version only those of other owners."""
+        parcels = self._mappings.parcels
+        listed = [one for one in _listed(self.folder) if one.placement == key.placement and one != key]
+        near = [one for one in listed if one.version <= key.version and one.mapping]
+        alike = [one for one in near if one.mapping == key.mapping or parcels(one.mapping) == parcels(key.mapping)]
+        return sorted(alike, key=lambda one: (one.version, one.mapping == key.mapping))
+
+    def _forward(self, registry: Registry, key: Key, mark: str, before: Release, shares: Shares) -> Release | None:
         """The release that a release becomes; None if it is not one of this registry, mapping and history, or if the
         registry has forgotten what came after it."""
         try:
-            changes = registry.changes(before.version, version)
+            changes = registry.changes(before.version, key.version)
         except HistoryError:
             return None
         if not self._is_of(registry, before):  # asked after they were read
             _log.warning("version %d of the registry is another one now; the index is compiled again", before.version)
             return None
         try:
+            if self._mapping[1] is not None:
+                shares.move(self._mapping[1])
             if changes.num_rows:
                 shares.change(keyed(fold(changes)), pc.unique(changes["id"]).to_pylist())
-            return self._written(before.key._replace(version=version), mark, shares, before.files)
+            return self._written(key, mark, shares, before.files)
         except DataError as error:
             _log.warning("%s; the index is compiled again from the registry", error)
             return None
@@ -442,5 +386,5 @@ def _snapshot(registry: Registry, version: int) -> pa.Table:
 
 def _listed(folder: Path) -> list[Key]:
     """The keys of all releases, in order."""
-    found = (_NAME.fullmatch(path.name) for path in folder.glob(f"{_RELEASE}*.json"))
-    return sorted(Key(int(name[1]), name[2] or "", name[3] or _RAREST) for name in found if name)
+    found = (_NAME.fullmatch(path.name) for path in folder.glob(f"{RELEASE}*.json"))
+    return sorted(Key(int(name[1]), name[2] or "", name[3] or RAREST) for name in found if name)

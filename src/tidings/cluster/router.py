@@ -1,8 +1,9 @@
 """Where must a publication go, so that no match is missed? To the matchers that own a guard that it carries.
 
-A router knows the terms that guard something, and their owners; nothing of the subscriptions themselves. A split term
-has several owners, at all of which its subscriptions live, and a publication goes to one of them, by its id: the same
-one whenever it is sent ([S3TM] 5.1, where the version is drawn at random and a replay may draw another).
+A router knows the terms that guard something, their parcels, and who owns each parcel; nothing of the subscriptions
+themselves. A split term has several parcels, at all of whose owners its subscriptions live. A publication goes to one
+of them, by its id: the same one whenever it is sent ([S3TM] 5.1, where the version is drawn at random and a replay may
+draw another). A move gives some parcels to other owners (:meth:`Router.move`) and leaves the terms alone.
 
 A router counts the subscriptions that are filed under each term. A change adds those that came (:meth:`Router.extend`)
 and takes away those that went (:meth:`Router.withdraw`). A term under which nothing is filed attracts no publications.
@@ -24,29 +25,30 @@ from tidings.arrays.files import JSON, ArrayFile, named, open_verified, write_ar
 from tidings.index.guard import MAX_READER_BYTES
 from tidings.model import DataError
 from tidings.partitioning import kernels
-from tidings.partitioning.mapping import MAX_MATCHERS, HashArray, Owners, hash_names
+from tidings.partitioning.mapping import MAX_MATCHERS, HashArray, Owners, TermParcels, hash_names
 from tidings.partitioning.sets import MatcherSets
 from tidings.tables.columns import place_columns
 from tidings.tables.validity import good_rows
 from tidings.terms.dictionary import Arrays, Dictionary
 from tidings.terms.reader import Reader
 
-FORMAT = 4
+FORMAT = 5
 _KIND = "router"
-_OFFSETS, _OWNERS, _FILED = "owner_offsets", "owners", "filed"
+_OFFSETS, _PARCELS, _OWNER, _FILED = "parcel_offsets", "parcels", "owner", "filed"
 
 
 class Router:
     """Routes tables of publications. It remembers words between calls, and is not safe to share between threads.
 
-    ``owners``: the matchers of the ``terms``. ``filed`` int64[terms]: how many subscriptions are filed under each of
-    them, 1 if that is not told; publications are sent for those that have some. In a file that extends another it is
-    the difference, which may be negative.
+    ``parcels``: those of the ``terms``; ``owner`` int32[parcels]: the matcher of each parcel. ``filed`` int64[terms]:
+    how many subscriptions are filed under each term, 1 if that is not told; publications are sent for those that have
+    some. In a file that extends another it is the difference, which may be negative.
 
     >>> terms = Dictionary()
     >>> terms.word("fire"), terms.word("smoke")
     (1, 2)
-    >>> router = Router(terms, Owners.single(np.array([-1, 3, 0], dtype=np.int32)), matchers=4)
+    >>> parcels, owner = TermParcels(np.array([0, 0, 1, 2]), np.array([5, 6])), np.array([0, 0, 0, 0, 0, 3, 0])
+    >>> router = Router(terms, parcels, owner.astype(np.int32), matchers=4)
     >>> posts = pa.table({"id": ["a", "b", "c"], "text": ["Fires and smoke", "rain", "a fire"]})
     >>> [numbers.tolist() for numbers in router.route(posts).pairs()]
     [[0, 0, 2], [0, 3, 3]]
@@ -55,7 +57,8 @@ class Router:
     def __init__(
         self,
         terms: Dictionary,
-        owners: Owners,
+        parcels: TermParcels,
+        owner: IdArray,
         matchers: int,
         analyser: Analyser = ENGLISH,
         filed: IntArray | None = None,
@@ -63,16 +66,17 @@ class Router:
         self.matchers = matchers
         self.analyser = analyser
         self._terms = terms
-        self._owners = owners
-        self._filed = np.ones(len(owners), dtype=np.int64) if filed is None else filed
+        self._parcels = parcels
+        self._owner = owner
+        self._filed = np.ones(len(parcels), dtype=np.int64) if filed is None else filed
         self._reader = Reader(terms, analyser)
         self._count()
 
     def _count(self) -> None:
         """Send for the terms under which something is filed."""
-        counts = np.where(self._filed > 0, self._owners.counts(), 0)
-        is_sent = np.repeat(self._filed > 0, self._owners.counts())
-        self._sent = self._owners if is_sent.all() else Owners.of_counts(counts, self._owners.matchers[is_sent])
+        counts = np.where(self._filed > 0, self._parcels.counts(), 0)
+        is_sent = np.repeat(self._filed > 0, self._parcels.counts())
+        self._sent = Owners.of_counts(counts, self._owner[self._parcels.parcels[is_sent]])
         self._has_split = bool((counts > 1).any())
 
     def __len__(self) -> int:
@@ -88,6 +92,28 @@ class Router:
     def filed(self) -> IntArray:
         """How many subscriptions are filed under each term; int64[terms]."""
         return self._filed
+
+    @property
+    def parcels(self) -> TermParcels:
+        """The parcels of each term."""
+        return self._parcels
+
+    @property
+    def owner(self) -> IdArray:
+        """The matcher of each parcel."""
+        return self._owner
+
+    @property
+    def owners(self) -> Owners:
+        """The matchers of each term."""
+        return self._parcels.owned(self._owner)
+
+    def move(self, owner: IdArray) -> None:
+        """Let the parcels have these owners, int32[parcels]. Cost: some passes over all terms."""
+        if len(owner) != len(self._owner):
+            raise DataError(f"there are {len(self._owner):,} parcels, got the owners of {len(owner):,}; place all anew")
+        self._owner = owner
+        self._count()
 
     def route(self, table: pa.Table) -> MatcherSets:
         """The matchers of each row; none for a row that no subscription can match, or that is no publication."""
@@ -109,9 +135,19 @@ class Router:
         The matcher, int32, is -1 for what nobody asks for. All of a row's together are its :meth:`route`.
         """
         terms, keys = self._read(table), hash_names(table["id"])
-        found = np.empty(len(terms.ids), dtype=np.int32)
-        kernels.find_versions(terms.offsets, terms.ids, self._sent.offsets, self._sent.matchers, keys, found)
-        return terms, found, keys
+        return terms, _versions(terms, keys, self._sent.offsets, self._sent.matchers), keys
+
+    def touched(self, table: pa.Table) -> IntArray:
+        """How many rows of a table without bad rows are sent for each parcel: int64[parcels].
+
+        A row counts once for a parcel.
+        """
+        terms = self._read(table)
+        found = _versions(terms, hash_names(table["id"]), self._parcels.offsets, self._parcels.parcels)
+        found[(terms.ids < 0) | (self._filed[terms.ids] <= 0)] = -1
+        rows = np.repeat(np.arange(len(terms)), np.diff(terms.offsets))
+        pairs = np.unique(rows[found >= 0] * len(self._owner) + found[found >= 0])
+        return np.bincount(pairs % len(self._owner), minlength=len(self._owner))
 
     def _read(self, table: pa.Table) -> TermSets:
         if self._reader.size_bytes > MAX_READER_BYTES:
@@ -121,25 +157,28 @@ class Router:
     def extend(self, newer: Router) -> IdArray:
         """Count what another router counts as well; returns the id here of each term there.
 
-        Cost: that of the terms of the other one, and of some passes over the counts of all.
+        The other one is the later: its owners of parcels count. Cost: that of the terms of the other one, and of some
+        passes over the counts of all.
         """
-        if (newer.matchers, newer.analyser) != (self.matchers, self.analyser):
+        alike = newer.matchers, newer.analyser, len(newer._owner)
+        if alike != (self.matchers, self.analyser, len(self._owner)):
             raise DataError("a router for other matchers or another analyser cannot be added; partition all anew")
         known = len(self._terms)
         ids = self._terms.include(newer._terms)
         is_old = ids < known
-        mine, theirs = self._owners.taken(ids[is_old]), newer._owners.taken(np.flatnonzero(is_old))
+        mine, theirs = self._parcels.taken(ids[is_old]), newer._parcels.taken(np.flatnonzero(is_old))
         fresh = np.flatnonzero(~is_old)[np.argsort(ids[~is_old])]
-        added = newer._owners.taken(fresh)
-        counts = np.concatenate([self._owners.counts(), added.counts()])
-        # in any case: every term of the dictionary has an owner
-        self._owners = Owners.of_counts(counts, np.concatenate([self._owners.matchers, added.matchers]))
+        added = newer._parcels.taken(fresh)
+        # in any case: every term of the dictionary is in a parcel
+        offsets = np.concatenate([self._parcels.offsets, self._parcels.offsets[-1] + added.offsets[1:]])
+        self._parcels = TermParcels(offsets, np.concatenate([self._parcels.parcels, added.parcels]))
+        self._owner = newer._owner
         filed = np.concatenate([self._filed, newer._filed[fresh]])
         filed[ids[is_old]] += newer._filed[is_old]
         self._filed = filed
         self._count()
-        if not (np.array_equal(mine.offsets, theirs.offsets) and np.array_equal(mine.matchers, theirs.matchers)):
-            raise DataError("another mapping gives some terms to other matchers; partition all subscriptions anew")
+        if not (np.array_equal(mine.offsets, theirs.offsets) and np.array_equal(mine.parcels, theirs.parcels)):
+            raise DataError("another mapping puts some terms into other parcels; partition all subscriptions anew")
         return ids
 
     def withdraw(self, terms: IdArray) -> None:
@@ -154,7 +193,8 @@ class Router:
         """
         terms, numbers = self._terms.part(used)
         places = np.flatnonzero(numbers >= 0)
-        return Router(terms, self._owners.taken(places), self.matchers, self.analyser, filed[places]), numbers
+        parcels = self._parcels.taken(places)
+        return Router(terms, parcels, self._owner, self.matchers, self.analyser, filed[places]), numbers
 
     def tidied(self) -> tuple[Router, IdArray]:
         """A router of the terms that it sends for, and the id there of each term, or -1."""
@@ -175,8 +215,9 @@ class Router:
             {
                 **(beside or {}),
                 **self._terms.saved(np.arange(len(self._terms), dtype=np.int32)),
-                _OFFSETS: self._owners.offsets,
-                _OWNERS: self._owners.matchers,
+                _OFFSETS: self._parcels.offsets,
+                _PARCELS: self._parcels.parcels,
+                _OWNER: self._owner,
                 _FILED: self._filed,
             },
             named(path, meta),
@@ -196,6 +237,13 @@ class Router:
         return router
 
 
+def _versions(terms: TermSets, keys: HashArray, offsets: IntArray, numbers: IdArray) -> IdArray:
+    """The number of each occurrence, by the version that its row takes; -1 for none."""
+    found = np.empty(len(terms.ids), dtype=np.int32)
+    kernels.find_versions(terms.offsets, terms.ids, offsets, numbers, keys, found)
+    return found
+
+
 def _of(file: ArrayFile) -> Router:
     try:
         return _loaded(file)
@@ -213,18 +261,20 @@ def _loaded(file: ArrayFile) -> Router:
             "compile the index again"
         )
     language, stop_words, stemming = meta["analyser"]
-    owners = Owners(file.arrays[_OFFSETS], file.arrays[_OWNERS])
+    parcels, owner = TermParcels(file.arrays[_OFFSETS], file.arrays[_PARCELS]), file.arrays[_OWNER]
     matchers, count = int(meta["matchers"]), int(meta["terms"])
-    if meta["kind"] != _KIND or len(owners) != count or not 1 <= matchers <= MAX_MATCHERS:
+    if meta["kind"] != _KIND or len(parcels) != count or not 1 <= matchers <= MAX_MATCHERS:
         raise ValueError("its arrays do not fit together")
-    counts = owners.counts()
-    if counts[0] or np.any(counts[1:] < 1) or (owners.offsets[0], owners.offsets[-1]) != (0, len(owners.matchers)):
-        raise ValueError("a term has no owner")
-    if np.any((owners.matchers < 0) | (owners.matchers >= matchers)):
-        raise ValueError("a term has an owner that is not there")
+    counts = parcels.counts()
+    if counts[0] or np.any(counts[1:] < 1) or (parcels.offsets[0], parcels.offsets[-1]) != (0, len(parcels.parcels)):
+        raise ValueError("a term is in no parcel")
+    if np.any((parcels.parcels < 0) | (parcels.parcels >= len(owner))):
+        raise ValueError("a term is in a parcel that is not there")
+    if np.any((owner < 0) | (owner >= matchers)):
+        raise ValueError("a parcel has an owner that is not there")
     filed = file.arrays.get(_FILED)
     if filed is not None and (filed.dtype != np.int64 or filed.shape != (count,)):
         raise ValueError("it is not told how much is filed under each term")
     terms = Dictionary()
     terms.load(file.arrays, count)
-    return Router(terms, owners, matchers, Analyser(language, frozenset(stop_words), stemming), filed)
+    return Router(terms, parcels, owner, matchers, Analyser(language, frozenset(stop_words), stemming), filed)

@@ -31,7 +31,7 @@ from tidings.index.renumbering import Numbering
 from tidings.index.scanning import Deliveries, Found, Scratch, State, blocks, fanned_out, scan_one
 from tidings.index.segment import Segment, Source, compiled, living, tidied, together
 from tidings.index.store import Filed, Saved, Store, Unsaved, unsaved
-from tidings.index.subscribers import TEXT, Record, Row, latest
+from tidings.index.subscribers import TEXT, Record, Row, latest, table_of
 from tidings.language import Conjunction, Sequence, normal_form, parse_normal, to_text
 from tidings.language.plain import PlainWords
 from tidings.model import Match, Publication, Subscription
@@ -201,6 +201,20 @@ class GuardIndex:
             if segment is None:
                 return Record(*self._recent.subscribers.rows[number])
             return Record(**segment.subscribers.columns(np.array([number], dtype=np.int32)).to_pylist()[0])
+
+    def subscriptions(self, ids: pa.Array) -> pa.Table:
+        """The living subscriptions of these ids, with all COLUMNS, in no order. Cost: some 0.5 µs each."""
+        with self._writing:
+            recent = self._recent.subscribers
+            numbers = (recent.find(name) for name in ids.to_pylist()) if len(recent) else ()
+            parts = [table_of([recent.rows[number] for number in numbers if number >= 0])]
+            for own in (segment.subscribers for segment in self._segments):
+                found = own.ids.find_many(ids)
+                found = found[found >= 0]
+                found = found[own.died[found] == 0]
+                if len(found):
+                    parts.append(own.columns(found.astype(np.int32)))
+            return pa.concat_tables(parts)
 
     def queries(self) -> pa.ChunkedArray:
         """What each of the living asks, in no order."""

@@ -1,6 +1,25 @@
 """Which matchers own which terms?"""
 
-from tidings.partitioning.mapping import MAX_MATCHERS, HashMapping, LearnedMapping, Mapping, Owners
+from tidings.partitioning.mapping import (
+    MAX_MATCHERS,
+    Mapping,
+    Move,
+    NamedParcels,
+    Owners,
+    Parcels,
+    TermParcels,
+    diff,
+)
 from tidings.partitioning.sets import MatcherSets
 
-__all__ = ["MAX_MATCHERS", "HashMapping", "LearnedMapping", "Mapping", "MatcherSets", "Owners"]
+__all__ = [
+    "MAX_MATCHERS",
+    "Mapping",
+    "MatcherSets",
+    "Move",
+    "NamedParcels",
+    "Owners",
+    "Parcels",
+    "TermParcels",
+    "diff",
+]

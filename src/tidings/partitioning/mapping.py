@@ -1,10 +1,15 @@
-"""Which matchers own a term? A mapping says: by hashing the term's name, or by a table that was learned."""
+"""Which matcher has what? A mapping says: terms are in parcels, and each parcel has an owner.
+
+A *parcel* is the smallest thing that moves. Which parcels a term is in is fixed until the next learning; who owns a
+parcel changes with a move. A new kind of parcels is a class that fulfils :class:`Parcels`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +17,15 @@ import pyarrow as pa
 
 from tidings.arrays import IdArray, IntArray
 from tidings.arrays.files import named, open_verified, write_arrays
+from tidings.arrays.rows import places_of
 from tidings.model import DataError
 from tidings.partitioning import kernels
 from tidings.terms.dictionary import Dictionary
 
 MAX_MATCHERS = 256
+PER_MATCHER = 64
+"""So many parcels of names a matcher has at first: with 8 matchers a parcel is a 512th of all names."""
+
 HashArray = npt.NDArray[np.uint64]
 
 _KIND = "mapping"
@@ -60,98 +69,212 @@ class Owners:
 
     def taken(self, terms: npt.NDArray[np.integer]) -> Owners:
         """Those of some terms, in that order."""
-        counts = self.counts()[terms]
-        ends = np.cumsum(counts)
-        places = np.repeat(self.offsets[terms] - (ends - counts), counts) + np.arange(ends[-1] if len(ends) else 0)
-        return Owners.of_counts(counts, self.matchers[places])
+        offsets, places = places_of(self.offsets, terms)
+        return Owners(offsets, self.matchers[places])
 
 
-class Mapping(Protocol):
-    """From terms to the matchers that own them: a small value that is passed around, saved and compared.
+@dataclass(frozen=True, slots=True, eq=False)
+class TermParcels:
+    """Term t is in the parcels ``parcels[offsets[t] : offsets[t + 1]]``: int64[terms + 1] and int32.
 
-    The owners of a term follow from its name (:meth:`Dictionary.term_names`) and never from its id, so a term keeps its
-    matchers when terms are numbered anew.
+    Most terms are in one parcel. A split term is in one for each of its versions, and a publication takes one of them
+    by its id. Term 0 is in none.
+    """
+
+    offsets: IntArray
+    parcels: IdArray
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def counts(self) -> IntArray:
+        """In how many parcels each term is."""
+        return np.diff(self.offsets)
+
+    def taken(self, terms: npt.NDArray[np.integer]) -> TermParcels:
+        """Those of some terms, in that order."""
+        offsets, places = places_of(self.offsets, terms)
+        return TermParcels(offsets, self.parcels[places])
+
+    def owned(self, owner: IdArray) -> Owners:
+        """The matchers of each term, where ``owner[p]`` owns parcel p."""
+        return Owners(self.offsets, owner[self.parcels])
+
+    def touch(self, parcels: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Whether each term is in one of the parcels p with ``parcels[p]``."""
+        touched = np.zeros(len(self), dtype=np.bool_)
+        touched[np.repeat(np.arange(len(self)), self.counts())[parcels[self.parcels]]] = True
+        return touched
+
+
+class Parcels(Protocol):
+    """How terms are put into parcels: a value that is pickled and compared by what is in it.
+
+    The parcels of a term follow from its name (:meth:`Dictionary.term_names`) and never from its id, so a term keeps
+    its parcels when terms are numbered anew. Every name has at least one: what is filed under a term lives at the
+    owners of all its parcels, a publication with that term is sent to the owner of one of them, so they meet.
     """
 
     @property
-    def matchers(self) -> int:
-        """How many there are, at most MAX_MATCHERS; they are numbered from 0."""
+    def count(self) -> int:
+        """How many there are; they are numbered from 0."""
 
-    def owners(self, terms: Dictionary) -> Owners:
-        """The matchers of each term, by id."""
+    def of(self, names: pa.Array) -> TermParcels:
+        """The parcels of terms of these names."""
+
+    def save(self, path: Path) -> None:
+        """Write them to a file."""
 
 
-@dataclass(frozen=True, slots=True)
-class HashMapping:
-    """The owner of a term is a hash of its name, the same in every process and version.
+class Move(NamedTuple):
+    """A parcel, and the matcher that is to own it."""
+
+    parcel: int
+    to: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mapping:
+    """From terms to the matchers that own them. ``owner`` int32[parcels]: the matcher of each parcel.
+
+    There are 1 to MAX_MATCHERS ``matchers``, numbered from 0.
 
     >>> terms = Dictionary()
     >>> terms.word("fire"), terms.word("smoke"), terms.cell(1 << 63)
     (1, 2, 3)
-    >>> HashMapping(16).owners(terms).matchers.tolist()
+    >>> mapping = Mapping.hashed(16)
+    >>> mapping.owners(terms).matchers.tolist()
     [13, 2, 5]
+    >>> fire = int(mapping.parcels.of(pa.array(["fire"])).parcels[0])
+    >>> moved = mapping.moved([Move(fire, to=4)])
+    >>> moved.owners(terms).matchers.tolist(), diff(mapping, moved).tolist() == [fire]
+    ([4, 2, 5], True)
     """
 
+    parcels: Parcels
+    owner: IdArray
     matchers: int
 
     def __post_init__(self) -> None:
-        _check(self.matchers)
+        check_matchers(self.matchers)
+        if len(self.owner) != self.parcels.count or np.any((self.owner < 0) | (self.owner >= self.matchers)):
+            raise DataError(f"each of {self.parcels.count:,} parcels needs an owner among {self.matchers} matchers")
+
+    @classmethod
+    def hashed(cls, matchers: int) -> Mapping:
+        """The owner of a term is a hash of its name, the same in every process and version."""
+        check_matchers(matchers)
+        return NamedParcels(matchers, np.zeros(0, np.uint64), Owners.single(np.zeros(0, np.int32))).mapping()
+
+    @classmethod
+    def learned(cls, names: pa.Array, owners: Owners, matchers: int) -> Mapping:
+        """``names[n]`` has the owners of term n, at least one, and all others are hashed; of equal names the first
+        counts.
+
+        >>> names = pa.array(["fire", "smoke"], pa.large_string())
+        >>> mapping = Mapping.learned(names, Owners.of_counts([1, 2], np.array([7, 3, 5], dtype=np.int32)), 16)
+        >>> terms = Dictionary()
+        >>> terms.word("smoke"), terms.cell(1 << 63), terms.word("fire")
+        (1, 2, 3)
+        >>> [mapping.owners(terms).of(term) for term in range(4)]
+        [[], [3, 5], [5], [7]]
+        """
+        check_matchers(matchers)
+        hashes, places = np.unique(hash_names(names), return_index=True)
+        if len(names) != len(owners):
+            raise DataError(f"{len(names):,} names need as many owners, got those of {len(owners):,}")
+        return NamedParcels(matchers, hashes, owners.taken(places)).mapping()
 
     def owners(self, terms: Dictionary) -> Owners:
-        return _without_term_0(self.owners_of(terms.term_names()))
+        """The matchers of each term, by id."""
+        return self.parcels_of(terms).owned(self.owner)
 
     def owners_of(self, names: pa.Array) -> Owners:
-        """The owners of terms of these names."""
-        return Owners.single(_hashed(hash_names(names), self.matchers))
+        """The matchers of terms of these names."""
+        return self.parcels.of(names).owned(self.owner)
+
+    def parcels_of(self, terms: Dictionary) -> TermParcels:
+        """The parcels of each term, by id."""
+        found = self.parcels.of(terms.term_names())
+        first = int(found.offsets[1])
+        return TermParcels(np.concatenate([[0], found.offsets[1:] - first]), found.parcels[first:])
+
+    def moved(self, moves: Iterable[Move]) -> Mapping:
+        """The mapping after some moves: the same parcels, of which some have other owners."""
+        owner = self.owner.copy()
+        for parcel, to in moves:
+            if not (0 <= parcel < len(owner) and 0 <= to < self.matchers):
+                raise DataError(
+                    f"parcel {parcel} cannot move to matcher {to}; there are parcels 0 to {len(owner) - 1:,} and "
+                    f"matchers 0 to {self.matchers - 1}"
+                )
+            owner[parcel] = to
+        return Mapping(self.parcels, owner, self.matchers)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Mapping)
+            and self.matchers == other.matchers
+            and self.parcels == other.parcels
+            and np.array_equal(self.owner, other.owner)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.matchers, self.owner.tobytes()))
+
+
+def diff(old: Mapping, new: Mapping) -> IntArray:
+    """The parcels that changed owner, in order; both mappings have the same parcels."""
+    if old.matchers != new.matchers or old.parcels != new.parcels:
+        raise DataError("these mappings have different parcels, so no moves lead from one to the other; place all anew")
+    return np.flatnonzero(old.owner != new.owner)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LearnedMapping:
-    """The owners of a term are those of a table, by a hash of its name; a name that the table lacks is hashed.
+class NamedParcels:
+    """Parcels of names: each name has a first owner, and those of a matcher are divided by their hashes.
 
-    ``hashes`` rise, and the n-th of them is term n of ``table``. Two names of one hash have the same owners, which
-    loses nothing: that the same name always has the same owners is all that counts.
-
-    >>> names = pa.array(["fire", "smoke"], pa.large_string())
-    >>> mapping = LearnedMapping.of(names, Owners.of_counts([1, 2], np.array([7, 3, 5], dtype=np.int32)), matchers=16)
-    >>> terms = Dictionary()
-    >>> terms.word("smoke"), terms.cell(1 << 63), terms.word("fire")
-    (1, 2, 3)
-    >>> [mapping.owners(terms).of(term) for term in range(4)]
-    [[], [3, 5], [5], [7]]
+    The first owners of a name are those of ``table``, by a hash of the name; a name that the table lacks is hashed.
+    ``hashes`` rise, and the n-th of them is term n of ``table``. Two names of one hash have the same parcels, which
+    loses nothing: that the same name always has the same parcels is all that counts.
     """
 
     matchers: int
     hashes: HashArray
     table: Owners
 
-    @classmethod
-    def of(cls, names: pa.Array, owners: Owners, matchers: int) -> LearnedMapping:
-        """The mapping in which ``names[n]`` has the owners of term n, at least one; of equal names the first counts."""
-        hashes, places = np.unique(hash_names(names), return_index=True)
-        table = owners.taken(places)
-        _check(matchers)
-        if len(names) != len(owners) or not _is_sound(table, matchers):
-            raise DataError(f"each of {len(names):,} names needs different owners among {matchers} matchers")
-        return cls(matchers, hashes, table)
+    def __post_init__(self) -> None:
+        if len(self.hashes) != len(self.table) or not _is_sound(self.table, self.matchers):
+            raise DataError(f"each of {len(self.table):,} names needs different owners among {self.matchers} matchers")
 
-    def owners(self, terms: Dictionary) -> Owners:
-        return _without_term_0(self.owners_of(terms.term_names()))
+    @property
+    def count(self) -> int:
+        return PER_MATCHER * self.matchers
 
-    def owners_of(self, names: pa.Array) -> Owners:
-        """The owners of terms of these names."""
+    def mapping(self) -> Mapping:
+        """The mapping in which first owners own their parcels."""
+        return Mapping(self, (np.arange(self.count) // PER_MATCHER).astype(np.int32), self.matchers)
+
+    def of(self, names: pa.Array) -> TermParcels:
         hashes = hash_names(names)
+        first = self._first(hashes)
+        parts = (hashes // np.uint64(self.matchers)) % np.uint64(PER_MATCHER)
+        parcels = PER_MATCHER * first.matchers + np.repeat(parts.astype(np.int32), first.counts())
+        return TermParcels(first.offsets, parcels.astype(np.int32))
+
+    def _first(self, hashes: HashArray) -> Owners:
+        """The first owners of names of these hashes."""
+        hashed = (hashes % np.uint64(self.matchers)).astype(np.int32)
         if not len(self.hashes):
-            return Owners.single(_hashed(hashes, self.matchers))
+            return Owners.single(hashed)
         places = np.minimum(np.searchsorted(self.hashes, hashes), len(self.hashes) - 1)
         places = np.where(self.hashes[places] == hashes, places, len(self.hashes) + np.arange(len(hashes)))
         counts = np.concatenate([self.table.counts(), np.ones(len(hashes), dtype=np.int64)])
-        matchers = np.concatenate([self.table.matchers, _hashed(hashes, self.matchers)])
-        return Owners.of_counts(counts, matchers).taken(places)
+        return Owners.of_counts(counts, np.concatenate([self.table.matchers, hashed])).taken(places)
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, LearnedMapping)
+        return self is other or (
+            isinstance(other, NamedParcels)
             and self.matchers == other.matchers
             and np.array_equal(self.hashes, other.hashes)
             and np.array_equal(self.table.offsets, other.table.offsets)
@@ -162,7 +285,7 @@ class LearnedMapping:
         return hash((self.matchers, self.hashes.tobytes(), self.table.matchers.tobytes()))
 
     def save(self, path: Path) -> None:
-        """Write it to a file of some 11 bytes a term."""
+        """Write them to a file of some 11 bytes a name."""
         write_arrays(
             path,
             {
@@ -174,18 +297,18 @@ class LearnedMapping:
         )
 
     @classmethod
-    def open(cls, path: Path) -> LearnedMapping:
-        """The mapping of a file; what cannot be used is a DataError."""
+    def open(cls, path: Path) -> NamedParcels:
+        """The parcels of a file; what cannot be used is a DataError."""
         file = open_verified(path)
         try:
             matchers, hashes = int(file.meta["matchers"]), file.arrays["hashes"]
             table = Owners.of_counts(file.arrays["counts"], file.arrays["owners"].astype(np.int32))
-            sound = file.meta["kind"] == _KIND and hashes.dtype == np.uint64 and len(hashes) == len(table)
-            if not (sound and np.all(hashes[1:] > hashes[:-1]) and _is_sound(table, matchers)):
+            sound = file.meta["kind"] == _KIND and hashes.dtype == np.uint64
+            if not (sound and np.all(hashes[1:] > hashes[:-1])):
                 raise ValueError("its arrays do not fit together")
-        except (KeyError, TypeError, ValueError) as error:
+            return cls(matchers, hashes, table)
+        except (KeyError, TypeError, ValueError, DataError) as error:
             raise DataError(f"{str(path)!r} is no mapping ({error!r}); check the path, or learn it anew") from None
-        return cls(matchers, hashes, table)
 
 
 def hash_names(names: pa.Array | pa.ChunkedArray) -> HashArray:
@@ -205,16 +328,8 @@ def hash_names(names: pa.Array | pa.ChunkedArray) -> HashArray:
     return hashes
 
 
-def _without_term_0(owners: Owners) -> Owners:
-    first = int(owners.offsets[1])
-    return Owners(np.concatenate([[0], owners.offsets[1:] - first]), owners.matchers[first:])
-
-
-def _hashed(hashes: HashArray, matchers: int) -> IdArray:
-    return (hashes % np.uint64(matchers)).astype(np.int32)
-
-
-def _check(matchers: int) -> None:
+def check_matchers(matchers: int) -> None:
+    """Refuse a number of matchers that cannot be."""
     if not 1 <= matchers <= MAX_MATCHERS:
         raise DataError(f"there are 1 to {MAX_MATCHERS} matchers, got {matchers}; choose a number of those")
 

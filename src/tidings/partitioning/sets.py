@@ -59,6 +59,21 @@ class MatcherSets:
         sizes: IntArray = np.bitwise_count(self.words).sum(axis=1, dtype=np.int64)
         return sizes
 
+    def without(self, others: MatcherSets) -> MatcherSets:
+        """Of each set the matchers that its neighbour has not."""
+        return MatcherSets(self.words & ~others.words)
+
+    def first(self) -> IntArray:
+        """The lowest matcher of each set; none of them is empty.
+
+        >>> MatcherSets(np.array([[0b110, 1], [0, 4]], dtype=np.uint64)).first().tolist()
+        [1, 66]
+        """
+        column = (self.words != 0).argmax(axis=1)
+        words = self.words[np.arange(len(self)), column]
+        lowest: IntArray = _WORD_BITS * column + np.bitwise_count((words & (~words + np.uint64(1))) - np.uint64(1))
+        return lowest
+
     def with_matcher(self, matcher: int) -> IntArray:
         """The numbers of the sets that have a matcher, in order."""
         column = self.words[:, matcher // _WORD_BITS]

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from tidings.analysis.vocabulary import TermSets
 from tidings.arrays import IdArray
-from tidings.partitioning import Mapping, Owners
+from tidings.partitioning import Mapping, Owners, TermParcels
 from tidings.placement import kernels
 from tidings.placement.conjunctions import Conjunctions
 
@@ -28,18 +28,20 @@ class Choices:
 
     ids: pa.ChunkedArray
     conjunctions: Conjunctions
+    parcels: TermParcels
     owners: Owners
     matchers: int
     eligible: TermSets
 
     @classmethod
     def of(cls, ids: pa.ChunkedArray, conjunctions: Conjunctions, mapping: Mapping) -> Choices:
-        owners, words = mapping.owners(conjunctions.terms), conjunctions.words
+        parcels, words = mapping.parcels_of(conjunctions.terms), conjunctions.words
+        owners = parcels.owned(mapping.owner)
         kept = np.zeros(len(words.ids), dtype=np.bool_)
         last = np.full(mapping.matchers, -1, dtype=np.int64)
         kernels.choose_eligible(words.offsets, words.ids, owners.offsets, owners.matchers, last, kept)
         offsets = np.concatenate([[0], np.cumsum(kept, dtype=np.int64)])[words.offsets]
-        return cls(ids, conjunctions, owners, mapping.matchers, TermSets(offsets, words.ids[kept]))
+        return cls(ids, conjunctions, parcels, owners, mapping.matchers, TermSets(offsets, words.ids[kept]))
 
     def filed(self, chosen: IdArray) -> TermSets:
         """The terms that file each query, where conjunction c is filed under ``chosen[c]``, or its guards if -1."""

@@ -26,6 +26,7 @@ from tidings.cluster.learner import Learner
 from tidings.cluster.learning import Learn, Teacher
 from tidings.cluster.notes import Notes
 from tidings.cluster.overload import Governor
+from tidings.cluster.preparing import Preparer
 from tidings.cluster.releases import Key, Plan, Release, Releases
 from tidings.cluster.seen import PER_BATCH, Seen
 from tidings.model import DataError
@@ -69,12 +70,12 @@ class Handler:
     placement: PlacementPolicy = field(default_factory=PlacementPolicy)
     governor: Governor | None = None
     _releases: Releases | None = field(default=None, init=False)
+    _preparer: Preparer | None = field(default=None, init=False)
     _learner: Learner | None = field(default=None, init=False)
     _tasks: int = field(default=0, init=False)
 
     def __call__(self, publications: DataFrame, number: int) -> None:
         began, is_first = time.perf_counter(), self._releases is None
-        releases = self._opened()
         batch = Batch(self.pipeline, number)
         pin = self._pin(batch) or self.home.journal.put(self._proposed(number))
         if self.spread:
@@ -88,16 +89,20 @@ class Handler:
         if self.governor is not None:
             self.governor.learn(report, notes, is_usual=not is_first, excused_s=excused_s)
         self._tasks = sum(tally.stage == "route" for tally in notes.tallies)
-        releases.forget_before(*release.key)  # Spark runs no earlier batch again
+        if self._preparer is None or not self._preparer.is_busy:
+            self._opened().forget_before(*release.key)  # Spark runs no earlier batch again
         self.home.mappings.forget_before(release.mapping)
         self.home.journal.forget_before(number - KEPT_BATCHES)
         self._look(release, number)
 
     def _opened(self) -> Releases:
         if self._releases is None:
-            folder, mappings = self.home.releases, self.home.mappings
-            self._releases = Releases(folder, self.registry.analyser, self.sample, self.plan, mappings, self.placement)
+            self._releases = self._made()
         return self._releases
+
+    def _made(self) -> Releases:
+        folder, mappings = self.home.releases, self.home.mappings
+        return Releases(folder, self.registry.analyser, self.sample, self.plan, mappings, self.placement)
 
     def _kept(self, publications: DataFrame) -> int:
         """How many posts of a task are kept to learn from, where there are as many tasks as in the batch before.
@@ -150,7 +155,10 @@ class Handler:
 
     def _proposed(self, number: int) -> Pin:
         began = time.perf_counter()
-        release = self._opened().release(self.registry, self.registry.version)
+        if self._preparer is None:
+            self._preparer = Preparer(self.registry, self._made)
+        self._releases, mapping = self._preparer.chosen(self._opened())
+        release = self._releases.release(self.registry, self.registry.version, mapping)
         cut = None if self.governor is None else self.governor.cut(number, release, _excused(began))
         made = Pin(number, release.version, release.layout, release.matchers, utc_now(), release.mapping, cut)
         return replace(made, placement=release.placement, mark=release.mark, offsets=offsets(self.home, number))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,6 +30,7 @@ from tidings.cluster.learning import Learn
 from tidings.cluster.overload import Governor, Overload
 from tidings.cluster.releases import Plan
 from tidings.model import DataError
+from tidings.partitioning import Move
 from tidings.placement import PlacementPolicy, PlacerName
 from tidings.registry import Registry
 from tidings.spark.batches import Handler
@@ -63,8 +64,9 @@ class Pipeline:
     A subscription counts at the instant ``ts`` of a publication; where there is none, at the time its batch was pinned.
 
     Where the index is divided between matchers, that begins with a hash of the terms. ``learn`` says when a better
-    mapping is learned from posts that were seen. The next batch takes it, as it takes that of ``tidings learn``, and
-    the hash over another number of matchers where ``plan`` has another; then all subscriptions are placed anew.
+    mapping is learned from posts that were seen, or by ``tidings learn``. All subscriptions are placed anew beside the
+    batches, and the first batch that begins after that takes it; where they are few, the next batch places them itself.
+    Where ``plan`` has another number of matchers than before, the first batch places them.
 
     ``placement`` says where a subscription lives that several matchers could have: ``"rarest"``, ``"random"``,
     ``"lasp"``, or a :class:`tidings.placement.PlacementPolicy`. Another one than before places all of them anew.
@@ -189,6 +191,13 @@ class Running:
             self.query.processAllAvailable()
         except StreamingQueryException as error:
             raise _told(error) from error
+
+    def move(self, moves: Iterable[Move]) -> str:
+        """Give parcels to other matchers; the name of the mapping that a batch will soon have.
+
+        What moves is compiled beside the batches, and the next one that is pinned after that takes it.
+        """
+        return self.home.move(moves)
 
     def stop(self, patience_s: float = 60) -> None:
         """Let the batch under way end, and stop.

@@ -12,7 +12,7 @@ from tests.partitioning.learning.samples import sample, samples
 from tidings.cluster import Router
 from tidings.partitioning.kernels import part_of
 from tidings.partitioning.learning import Incidence, Salb, measure
-from tidings.partitioning.mapping import HashMapping, LearnedMapping, Owners
+from tidings.partitioning.mapping import Mapping, Owners
 from tidings.terms.dictionary import Dictionary
 
 
@@ -21,7 +21,7 @@ from tidings.terms.dictionary import Dictionary
 def test_metrics_equal_their_definitions(incidence: Incidence, matchers: int, random: Random) -> None:
     own = [random.sample(range(matchers), random.randint(1, min(matchers, 4))) for _ in incidence.names]
     flat = np.array([matcher for one in own for matcher in one], dtype=np.int32)
-    mapping = LearnedMapping.of(incidence.names, Owners.of_counts([len(one) for one in own], flat), matchers)
+    mapping = Mapping.learned(incidence.names, Owners.of_counts([len(one) for one in own], flat), matchers)
     routes = []
     for row in range(len(incidence.sets)):
         key = incidence.keys[row]
@@ -39,7 +39,7 @@ def test_metrics_equal_their_definitions(incidence: Incidence, matchers: int, ra
 
 def test_a_post_with_two_words_on_a_matcher_counts_once() -> None:
     incidence = sample([{0, 1}, {0}, {2}])
-    mapping = LearnedMapping.of(incidence.names, Owners.single(np.array([0, 0, 1], dtype=np.int32)), 2)
+    mapping = Mapping.learned(incidence.names, Owners.single(np.array([0, 0, 1], dtype=np.int32)), 2)
     found = measure(mapping, incidence)
     assert found.loads.tolist() == [2, 1] and (found.spread, found.throughput) == (1.0, 1.5)
 
@@ -54,12 +54,12 @@ def test_loads_are_those_of_the_router() -> None:
     mapping = Salb(share=1.0).partition(incidence, 5)
     owners = mapping.owners(terms)
     assert owners.counts().tolist() == [0, 4, 1, 2, 1]
-    routes = Router(terms, owners, 5).route(posts)
+    routes = Router(terms, mapping.parcels_of(terms), mapping.owner, 5).route(posts)
     assert measure(mapping, incidence).loads.tolist() == np.bincount(routes.pairs()[1], minlength=5).tolist()
 
 
 def test_nothing_published_is_no_load() -> None:
-    found = measure(HashMapping(4), sample([], terms=2))
+    found = measure(Mapping.hashed(4), sample([], terms=2))
     assert (found.spread, found.imbalance, found.throughput, found.estimate) == (0.0, 1.0, 4.0, 1.0)
 
 

@@ -26,7 +26,7 @@ from tidings.partitioning.learning import (
 )
 from tidings.partitioning.learning.salb import Imbalance
 from tidings.partitioning.learning.words import Words
-from tidings.partitioning.mapping import HashMapping, LearnedMapping
+from tidings.partitioning.mapping import Mapping
 from tidings.terms.dictionary import Dictionary
 
 ALL: list[type[Partitioner]] = [Hashed, Network, Salb, Refined]
@@ -35,7 +35,7 @@ MATCHERS = st.sampled_from([1, 2, 3, 7, 70, 256])
 SPLITS = st.sampled_from([(math.inf, 0.0), (0.5, 0.0), (0.1, 0.0), (0.5, 1.0)])
 
 
-def owners(mapping: LearnedMapping, incidence: Incidence) -> list[list[int]]:
+def owners(mapping: Mapping, incidence: Incidence) -> list[list[int]]:
     found = mapping.owners_of(incidence.names)
     return [found.of(term) for term in range(len(found))]
 
@@ -50,7 +50,7 @@ def test_every_term_has_as_many_different_owners_as_versions(
     mapping = partitioner.partition(incidence, matchers)
     versions = split(incidence, matchers, *splits)
     frequencies = incidence.frequencies()
-    hashed = HashMapping(matchers).owners_of(incidence.names)
+    hashed = Mapping.hashed(matchers).owners_of(incidence.names)
     for term, own in enumerate(owners(mapping, incidence)):
         assert len(own) == len(set(own)) == versions[term]
         assert all(0 <= matcher < matchers for matcher in own)
@@ -78,7 +78,7 @@ def test_a_publication_is_sent_to_an_owner_of_each_of_its_terms(kind: type[Parti
 def test_nothing_to_learn_from_leaves_all_to_the_hash(partitioner: Partitioner) -> None:
     nothing = sample([], terms=3)
     mapping = partitioner.partition(nothing, 5)
-    assert owners(mapping, nothing) == [HashMapping(5).owners_of(nothing.names).of(t) for t in range(3)]
+    assert owners(mapping, nothing) == [Mapping.hashed(5).owners_of(nothing.names).of(t) for t in range(3)]
     assert mapping.owners(Dictionary()).counts().tolist() == [0]
 
 

@@ -84,8 +84,4 @@ class Incidence:
 
     def taken(self, rows: IntArray) -> Incidence:
         """That of some publications, to learn from some and to measure with the others."""
-        begins, counts = self.sets.offsets[rows], np.diff(self.sets.offsets)[rows]
-        ends = np.cumsum(counts)
-        places = np.repeat(begins - (ends - counts), counts) + np.arange(ends[-1] if len(ends) else 0)
-        sets = TermSets(np.concatenate([[0], ends]), self.sets.ids[places])
-        return Incidence(self.names, sets, self.keys[rows], self.weights[rows], self.filed)
+        return Incidence(self.names, self.sets.taken(rows), self.keys[rows], self.weights[rows], self.filed)

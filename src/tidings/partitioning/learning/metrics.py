@@ -9,7 +9,7 @@ import numpy as np
 from tidings.arrays import IntArray
 from tidings.partitioning.learning import kernels
 from tidings.partitioning.learning.incidence import Incidence
-from tidings.partitioning.mapping import HashMapping, LearnedMapping
+from tidings.partitioning.mapping import Mapping
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,7 +48,7 @@ class Quality:
         return 1 / (self.spread * self.imbalance) if self.loads.any() else 1.0
 
 
-def measure(mapping: HashMapping | LearnedMapping, incidence: Incidence) -> Quality:
+def measure(mapping: Mapping, incidence: Incidence) -> Quality:
     """The quality of a mapping for some publications, each going to one version of a split term by its key.
 
     Cost: some 0.2 µs a publication.

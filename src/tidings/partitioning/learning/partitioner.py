@@ -12,7 +12,7 @@ from tidings.arrays import IdArray
 from tidings.partitioning.learning.incidence import Incidence
 from tidings.partitioning.learning.splitting import split
 from tidings.partitioning.learning.words import Words
-from tidings.partitioning.mapping import HashMapping, LearnedMapping, hash_names
+from tidings.partitioning.mapping import Mapping, hash_names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,9 +25,9 @@ class Partitioner(ABC):
     share: float = math.inf
     copies: float = 0.0
 
-    def partition(self, incidence: Incidence, matchers: int) -> LearnedMapping:
+    def partition(self, incidence: Incidence, matchers: int) -> Mapping:
         """A mapping of all terms to so many matchers: those of the sample are in its table, others are hashed."""
-        HashMapping(matchers)  # refuses a number that is no good
+        Mapping.hashed(matchers)  # refuses a number that is no good
         words = Words.of(incidence, matchers, split(incidence, matchers, self.share, self.copies))
         return words.mapping(self.place(words))
 

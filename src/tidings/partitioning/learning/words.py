@@ -12,7 +12,7 @@ from tidings.analysis.vocabulary import TermSets
 from tidings.arrays import IdArray, IntArray
 from tidings.partitioning.learning import kernels
 from tidings.partitioning.learning.incidence import Incidence
-from tidings.partitioning.mapping import LearnedMapping, Owners
+from tidings.partitioning.mapping import Mapping, Owners
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,7 +88,7 @@ class Words:
                 taken.add(int(placed[word]))
         return placed
 
-    def mapping(self, placed: IdArray) -> LearnedMapping:
+    def mapping(self, placed: IdArray) -> Mapping:
         """The mapping that has the words at these matchers; a term that never occurred is left to the hash."""
         counts = np.diff(self.first)
         everywhere = counts == 0
@@ -98,7 +98,7 @@ class Words:
         matchers[everywhere[terms]] = np.tile(np.arange(self.matchers, dtype=np.int32), int(everywhere.sum()))
         matchers[~everywhere[terms]] = placed[self.matchers :]
         numbers = np.flatnonzero(self.occur())
-        return LearnedMapping.of(
+        return Mapping.learned(
             self.names.take(pa.array(numbers)), Owners.of_counts(counts, matchers).taken(numbers), self.matchers
         )
 
