@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from benchmarks.names import Name, Part, Peer, S3tmFigure, Seam, SheddingPart, Source, SparkPart
+from tidings.cli.format import Format
 from tidings.cli.terminal import say
 from tidings.model import TidingsError
 
@@ -23,12 +23,6 @@ app = typer.Typer(name="benchmarks", help="Measure, and check that what is compa
 
 
 MADE_UP = "made-up posts"
-
-
-class Format(StrEnum):
-    table = "table"
-    json = "json"
-    csv = "csv"
 
 
 Subscriptions = Annotated[int, typer.Option(min=1, help="How many ask.")]
@@ -384,9 +378,7 @@ def shedding(  # noqa: PLR0913
     _tell(f"shedding {part}", data, figures, seed, output_format, save)
 
 
-@app.command(
-    epilog="Example: python -m benchmarks compare HEAD~3 . --figure match --data path/to/data"
-)
+@app.command(epilog="Example: python -m benchmarks compare HEAD~3 . --figure match --data path/to/data")
 def compare(  # noqa: PLR0913, PLR0917  (options)
     old: Annotated[str, typer.Argument(help="A commit.")],
     new: Annotated[str, typer.Argument(help="Another one, or . for the files as they are.")] = ".",

@@ -4,12 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidings.analysis import Analyser
+from tidings.analysis import Analyser, kernels
 from tidings.analysis.fast import ChunkTable, FastAnalyser
 from tidings.analysis.vocabulary import Vocabulary
 from tidings.arrays.growing import read_only
 from tidings.model import DataError
-from tidings.terms import kernels
 
 EXACT = Analyser()
 SHARED = FastAnalyser()

@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from benchmarks import printing
 from benchmarks.result import Result
 from tests.cli.conftest import Tidings
 from tidings.cli import output
@@ -104,5 +105,6 @@ def test_explain_errors_and_figures_write_no_control_characters(
     written = StringIO()
     monkeypatch.setattr(output, "Console", lambda: Console(file=written, force_terminal=True, width=2_000))
     output.print_checks([Check(EVIL, "ok", EVIL, EVIL)], "table")
-    output.print_figures(Result("a", EVIL, {EVIL: EVIL, "column": [EVIL]}), "table")
+    monkeypatch.setattr(printing, "Console", output.Console)
+    printing.print_figures(Result("a", EVIL, {EVIL: EVIL, "column": [EVIL]}), "table")
     assert is_safe(written.getvalue()) and written.getvalue().count("[red]x[/red]") == 7

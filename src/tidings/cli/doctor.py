@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tidings.cli.bench import Format
+from tidings.cli.format import Format
 
 EXAMPLE = "Example: tidings doctor --start"
 

@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from tidings.cli.bench import Format
+from tidings.cli.format import Format
 from tidings.cli.terminal import cell
 from tidings.model import DataError
 

@@ -22,8 +22,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tidings.arrays import IntArray
-from tidings.cluster import Router
 from tidings.cluster.notes import Shed
+from tidings.cluster.router import Router
 from tidings.index import GuardIndex
 from tidings.partitioning import MatcherSets
 from tidings.partitioning.mapping import HashArray, hash_names

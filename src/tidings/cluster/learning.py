@@ -15,10 +15,11 @@ import numpy as np
 import pyarrow as pa
 
 from tidings.analysis import Analyser
-from tidings.cluster import Router, place
 from tidings.cluster.home import Home
 from tidings.cluster.mappings import Figures, Page
+from tidings.cluster.placing import place
 from tidings.cluster.releases import newest_release
+from tidings.cluster.router import Router
 from tidings.cluster.seen import Seen
 from tidings.model import DataError
 from tidings.model.values import utc_now

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from tidings.analysis import ENGLISH, Analyser
 from tidings.analysis.vocabulary import TermSets
-from tidings.cluster import Router
 from tidings.cluster.homes import Homes
+from tidings.cluster.router import Router
 from tidings.index.subscribers import latest
 from tidings.model import DataError
 from tidings.partitioning import Mapping, MatcherSets

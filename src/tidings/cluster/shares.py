@@ -16,8 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidings.analysis import Analyser
-from tidings.cluster import Homes, Placement, Router, place
 from tidings.cluster.filings import Filings, merged, terms_of
+from tidings.cluster.homes import Homes
+from tidings.cluster.placing import Placement, place
+from tidings.cluster.router import Router
 from tidings.index import GuardIndex
 from tidings.index.store import Store, described
 from tidings.partitioning import Mapping, MatcherSets

@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 
 from tidings.analysis import Analyser
 from tidings.analysis.fast import FastAnalyser, Folding
-from tidings.analysis.kernels import name_terms
 from tidings.analysis.vocabulary import TermSets
 from tidings.arrays import IdArray, IntArray
 from tidings.arrays.growing import Growing
@@ -37,6 +36,7 @@ from tidings.tables.columns import (
 from tidings.tables.nesting import elements, several
 from tidings.terms import cells, intervals
 from tidings.terms.dictionary import Dictionary
+from tidings.terms.kernels import name_terms
 from tidings.terms.label_terms import LabelTerms
 from tidings.terms.several import Pairs, each_once, filled_up, keyed, marked, several_numbers
 
