@@ -103,8 +103,8 @@ def test_explain_errors_and_figures_write_no_control_characters(
     assert ran.code == 0 and is_safe(ran.out) and "\\x1b[2J" in ran.out
     assert is_safe(tidings("match", tmp_path / f"no{EVIL.replace('/', '')}.csv", "x").err)
     written = StringIO()
-    monkeypatch.setattr(output, "Console", lambda: Console(file=written, force_terminal=True, width=2_000))
+    for module in (output, printing):
+        monkeypatch.setattr(module, "Console", lambda: Console(file=written, force_terminal=True, width=2_000))
     output.print_checks([Check(EVIL, "ok", EVIL, EVIL)], "table")
-    monkeypatch.setattr(printing, "Console", output.Console)
     printing.print_figures(Result("a", EVIL, {EVIL: EVIL, "column": [EVIL]}), "table")
     assert is_safe(written.getvalue()) and written.getvalue().count("[red]x[/red]") == 7
