@@ -20,14 +20,13 @@ from tidings.cluster.filings import Filings, merged, terms_of
 from tidings.cluster.homes import Homes
 from tidings.cluster.placing import Placement, place
 from tidings.cluster.router import Router
-from tidings.index import GuardIndex
+from tidings.index import COMPACTION, GuardIndex
 from tidings.index.store import Store, described
 from tidings.partitioning import Mapping, MatcherSets
 from tidings.placement import RAREST, Lasp, Placer
 from tidings.terms.sample import Sample
 
 HOMES, ROUTER = "homes-", "router-"
-_MAX_BURDEN, _MAX_SEGMENTS, _SMALL = 0.3, 8, 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +144,7 @@ class Shares:
         filings = filings.renumbered(self._router.extend(placement.router))
         self._router.withdraw(withdrawn)
         self._filings.append(filings)
-        if len(self._routers) >= _MAX_SEGMENTS:
+        if len(self._routers) >= COMPACTION.max_segments:
             self._router, numbers = self._router.tidied()
             self._filings = [merged(self._filings).renumbered(numbers)]
             self._save_router(self._router, self._filings[0], is_whole=True)
@@ -173,13 +172,14 @@ class Shares:
 
     def _saved(self, share: _Share) -> Part:
         index = share.index
-        if index.segment_count >= _MAX_SEGMENTS or (len(index) > _SMALL and index.burden > _MAX_BURDEN):
+        segments = index.segment_count + 1  # with the one that saving makes
+        if COMPACTION.is_due(segments, len(index), index.burden):
             index.compact()
-        segments = index.save_beside(self._store, index.unsaved())
+        names = index.save_beside(self._store, index.unsaved())
         homes = f"{HOMES}{uuid4().hex}.tidings" if len(share.homes) else ""
         if homes:
             share.homes.save(self._store.path / homes)
-        return Part(segments, homes)
+        return Part(names, homes)
 
     def attributes(self) -> tuple[str, ...]:
         """The attributes that somebody asks about."""
