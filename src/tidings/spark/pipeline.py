@@ -34,6 +34,7 @@ from tidings.placement import PlacementPolicy, PlacerName
 from tidings.registry import Registry
 from tidings.spark.batches import Handler
 from tidings.spark.columns import Columns
+from tidings.spark.interpreter import check_workers
 from tidings.spark.progress import Progress, ProgressListener
 from tidings.spark.sinks import CallableSink, Sink, check_path, check_sink, spark_path
 from tidings.spark.watching import Watch
@@ -105,6 +106,7 @@ class Pipeline:
             raise DataError("a pipeline takes a streaming DataFrame; for a table there is tidings.spark.match")
         if every_s < 0:
             raise DataError(f"every_s is 0 or more, got {every_s:g}")
+        check_workers(self.publications.sparkSession)
         overload = Overload.of(self.overload)
         overload = None if available_now else overload
         path = Path(self.checkpoint).absolute()
