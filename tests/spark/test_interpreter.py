@@ -31,6 +31,7 @@ def session(worker: object, **settings: str) -> Any:
     return SimpleNamespace(conf=SimpleNamespace(get=conf.get), sparkContext=SimpleNamespace(pythonExec=str(worker)))
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_an_ordinary_script_without_an_activated_environment_is_told_what_to_set(tmp_path: Path) -> None:
     script(tmp_path, f'exec {sys.executable} -I -S "$@"')

@@ -23,6 +23,7 @@ from rich.table import Table
 
 from tidings.analysis import ENGLISH
 from tidings.cli.board import Totals, board
+from tidings.cli.output import tell_compiling
 from tidings.cli.plot import Panel, save
 from tidings.cli.screen import Screen, check
 from tidings.cli.terminal import cell
@@ -99,6 +100,7 @@ def play(console: Console, wanted: Wanted) -> bool:
     """Run it; False if what it found is not what brute force finds."""
     with tempfile.TemporaryDirectory(prefix="tidings-demo-", ignore_cleanup_errors=True) as folder:
         home = Path(folder)
+        tell_compiling()
         posts = Posts(seed=wanted.seed, rate_per_s=wanted.rate)
         sample = posts.table(_SAMPLE)
         registry = Registry(home / "registry")

@@ -28,6 +28,7 @@ from tidings.engine.replica import Replica, instant_of
 from tidings.engine.saving import Saver
 from tidings.engine.stats import Stats, Tally
 from tidings.index import COMPACTION, Compaction, GuardIndex
+from tidings.index.compiling import NOTICE, is_cold
 from tidings.index.matcher import Clock
 from tidings.language import Explanation, explain, parse, to_text
 from tidings.model import (
@@ -91,6 +92,8 @@ class Engine:
             raise DataError(f"expire_after is a timedelta or None, got {expire_after!r}")
         if not isinstance(compaction, Compaction):
             raise DataError(f"compaction is a tidings.index.Compaction, got {compaction!r}")
+        if _log.isEnabledFor(logging.INFO) and is_cold():
+            _log.info(NOTICE)
         sample = None if sample is None else given_table(sample, "publications for a sample")
         self._analyser = analyser
         self._clock = clock
