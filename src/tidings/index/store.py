@@ -39,8 +39,8 @@ _PLAIN, _BOXES, _TERM, _PREDICATE = "plain_", "boxes_", "term_", "predicate_"
 Arrays = dict[str, npt.NDArray[Any]]
 
 
-class Filed(NamedTuple):
-    """Terms and predicates, and all that is filed by their numbers."""
+class Contents(NamedTuple):
+    """What an index holds: terms and predicates, and the segments that are filed by their numbers."""
 
     terms: Dictionary
     predicates: Predicates
@@ -71,7 +71,7 @@ class Unsaved:
     predicates: int
 
 
-def unsaved(filed: Filed, saved: Saved) -> Unsaved:
+def unsaved(filed: Contents, saved: Saved) -> Unsaved:
     """What has to be written, as it is now: whatever happens to the index meanwhile does not change it."""
     numbers = np.arange(len(filed.terms), dtype=np.int32)
     numbers[: saved.terms] = -1
@@ -101,7 +101,7 @@ class Store:
     path: Path
     language: str
 
-    def read(self) -> tuple[Filed, Saved, int, object] | None:
+    def read(self) -> tuple[Contents, Saved, int, object] | None:
         """What is there, mapped, with the version of the registry and its mark; None if nothing is.
 
         A file that cannot be used is a DataError; the mark is as it was found.
@@ -122,7 +122,9 @@ class Store:
             raise DataError(f"{manifest}: what it names are no segments of its folder")
         return *self.load(names), version, found.get("mark", "")
 
-    def load(self, names: Sequence[str], open_file: Callable[[Path], ArrayFile] = open_verified) -> tuple[Filed, Saved]:
+    def load(
+        self, names: Sequence[str], open_file: Callable[[Path], ArrayFile] = open_verified
+    ) -> tuple[Contents, Saved]:
         """What the segments of these names hold, in the order in which they were written."""
         terms, predicates = Dictionary(), Predicates()
         segments: list[Segment] = []
@@ -135,7 +137,7 @@ class Store:
             except (KeyError, TypeError, ValueError, IndexError) as error:
                 raise DataError(f"{file.path}: not a segment of tidings: {error!r}") from None
         saved = Saved(tuple(names), len(terms), len(predicates), tuple(files))
-        return Filed(terms, predicates, tuple(segments)), saved
+        return Contents(terms, predicates, tuple(segments)), saved
 
     def write(self, what: Unsaved, saved: Saved, version: int, mark: str = "") -> Saved:
         """Write what is not saved, and let the index be at ``version``. After a DataError it is as before, or done.
