@@ -129,7 +129,7 @@ def measure(workload: Workload, settings: Settings, stage: Stage, advance: Advan
     with Feed(broker.servers, bodies(workload.posts), settings.rate) as feed:
         posts = posts_from_kafka(stage.spark, broker.servers, feed.topic, SCHEMA)
         apart = {pid for pid in (broker.pid, feed.pid) if pid}
-        with Pipeline(posts, registry, sink, home.path, sample=workload.sample, spread=False).start() as running:
+        with Pipeline(posts, registry, sink, home.path, sample=workload.sample, distinct_ids=False).start() as running:
             for _ in until(lambda: done.batches > 0, _FIRST_BATCH_S, running):
                 done.look()
             with _changing(registry, workload.subscriptions["query"], settings.changes_per_s) as changes:

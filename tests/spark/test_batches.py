@@ -45,7 +45,7 @@ def asked(query: str) -> pa.Table:
 def handler(folder: Path, cut: Cut | None = None) -> Handler:
     """A new driver."""
     home, registry, governor = Home(folder / "home"), Registry(folder / "registry"), Governed(cut)
-    options: dict[str, Any] = {"sample": None, "spread": False, "learn": Learn(), "governor": governor}
+    options: dict[str, Any] = {"sample": None, "distinct_ids": False, "learn": Learn(), "governor": governor}
     return Handler(home, "one", registry, MemorySink(), Columns(), Plan("partitioned", 4), **options)
 
 

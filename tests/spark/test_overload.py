@@ -360,7 +360,7 @@ def test_as_many_posts_are_kept_to_learn_from_however_few_tasks_there_are(
     session.conf.set("spark.sql.shuffle.partitions", "200")
     try:
         plan, state = Plan("partitioned", 2), tmp_path / "state"
-        Pipeline(posts, registry, MemorySink(), state, plan=plan, spread=False).run()
+        Pipeline(posts, registry, MemorySink(), state, plan=plan, distinct_ids=False).run()
     finally:
         session.conf.set("spark.sql.shuffle.partitions", before)
     assert Seen(Home(state).seen).rows > oracle.ROWS  # of three batches of one task each, 10 of the first

@@ -152,7 +152,7 @@ def _pipeline(spark: SparkSession, wanted: Wanted, show: _Show, checkpoint: Path
     options = {"seed": wanted.seed, "rate": wanted.rate, "rows_per_batch": 2 * wanted.rate}
     stream = spark.readStream.format(NAME).options(**options).load()
     plan = Plan("partitioned", _MATCHERS)
-    return Pipeline(stream, show.registry, show.screen, checkpoint, plan=plan, sample=sample, spread=False)
+    return Pipeline(stream, show.registry, show.screen, checkpoint, plan=plan, sample=sample, distinct_ids=False)
 
 
 @contextmanager

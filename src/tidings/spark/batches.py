@@ -53,7 +53,7 @@ _COMPILES_S = 0.5
 class Handler:
     """The function for ``foreachBatch``. All it remembers is in files: over Spark Connect a copy of it works elsewhere.
 
-    ``spread``: equal ids are brought together first, so that each counts once in a batch. Without a ``governor``
+    ``distinct_ids``: equal ids are brought together first, so that each counts once in a batch. Without a ``governor``
     nothing is shed.
     """
 
@@ -64,7 +64,7 @@ class Handler:
     columns: Columns
     plan: Plan
     sample: pa.Table | None
-    spread: bool
+    distinct_ids: bool
     learn: Learn
     placement: PlacementPolicy = field(default_factory=PlacementPolicy)
     governor: Governor | None = None
@@ -77,7 +77,7 @@ class Handler:
         releases = self._opened()
         batch = Batch(self.pipeline, number)
         pin = self._pin(batch) or self.home.journal.put(self._proposed(number))
-        if self.spread:
+        if self.distinct_ids:
             publications = publications.repartition(self.columns.id_of(publications))
         release = self._released(pin)
         excused_s = _excused(began)

@@ -58,8 +58,8 @@ class Pipeline:
 
     ``plan`` lays out the index, ``sample`` is a table of publications like those to come. A batch has each id once: of
     rows with the same one all but one are rejected. That takes a shuffle (``spark.sql.shuffle.partitions``); with
-    ``spread=False`` only repetitions within a partition of the source are found. What has the id of a publication of
-    an *earlier* batch is a publication of its own; Spark's ``dropDuplicatesWithinWatermark`` is for that.
+    ``distinct_ids=False`` only repetitions within a partition of the source are found. What has the id of a publication
+    of an *earlier* batch is a publication of its own; Spark's ``dropDuplicatesWithinWatermark`` is for that.
 
     A subscription counts at the instant ``ts`` of a publication; where there is none, at the time its batch was pinned.
 
@@ -81,7 +81,7 @@ class Pipeline:
     columns: Columns = field(default_factory=Columns)
     plan: Plan = field(default_factory=Plan)
     sample: pa.Table | None = None
-    spread: bool = True
+    distinct_ids: bool = True
     learn: Learn = field(default_factory=Learn)
     overload: Overload | Literal["block", "shed"] = "block"
     placement: PlacementPolicy | PlacerName = "rarest"
@@ -154,7 +154,7 @@ class Pipeline:
         sink = CallableSink(self.sink) if callable(self.sink) else self.sink
         placement = PlacementPolicy.of(self.placement)
         return Handler(
-            home, name, registry, sink, self.columns, self.plan, self.sample, self.spread, self.learn, placement
+            home, name, registry, sink, self.columns, self.plan, self.sample, self.distinct_ids, self.learn, placement
         )
 
 
