@@ -25,7 +25,7 @@ from tidings.index.bulk import file_plain
 from tidings.index.entries import Entry, joined, loose
 from tidings.index.filing import Filer
 from tidings.index.matcher import Clock, Counters, Matches
-from tidings.index.predicates import Arrays, Predicates
+from tidings.index.predicates import PredicateArrays, Predicates
 from tidings.index.recent import Counts, Recent
 from tidings.index.renumbering import Numbering
 from tidings.index.scanning import Deliveries, Found, Scratch, State, blocks, fanned_out, scan_one
@@ -74,7 +74,7 @@ class Shown(NamedTuple):
     """What a change leaves for readers. They are fewer than changes, so one of them makes a State of it."""
 
     terms: Dictionary
-    predicates: Arrays
+    predicates: PredicateArrays
     has_sequences: bool
     segments: tuple[Segment, ...]
     recent: Recent

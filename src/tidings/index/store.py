@@ -14,12 +14,11 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from tidings.analysis import Analyser
 from tidings.analysis.analyser import FOLDING
-from tidings.arrays import IntArray
+from tidings.arrays import IntArray, NamedArrays
 from tidings.arrays.files import JSON, ArrayFile, named, open_verified, write_arrays
 from tidings.arrays.pages import checked, read_page, replace_json
 from tidings.arrays.strings import StringTable
@@ -35,8 +34,6 @@ FORMAT = 2
 _SEGMENT = "segment-"
 _NO_VERSION = 1 << 63
 _PLAIN, _BOXES, _TERM, _PREDICATE = "plain_", "boxes_", "term_", "predicate_"
-
-Arrays = dict[str, npt.NDArray[Any]]
 
 
 class Contents(NamedTuple):
@@ -65,7 +62,7 @@ class Unsaved:
     """What is not in files: segments, the terms and predicates that came with them, and who is dead in any segment."""
 
     segments: tuple[Segment, ...]
-    new: Arrays
+    new: NamedArrays
     dead: tuple[IntArray, ...]
     terms: int
     predicates: int
@@ -176,10 +173,12 @@ class Store:
         """Remove the manifest, so that the index is built again."""
         (self.path / MANIFEST).unlink(missing_ok=True)
 
-    def _write_segment(self, name: str, segment: Segment, new: Arrays, dead: Sequence[IntArray], terms: int) -> None:
+    def _write_segment(
+        self, name: str, segment: Segment, new: NamedArrays, dead: Sequence[IntArray], terms: int
+    ) -> None:
         subscribers = segment.subscribers
         texts = {"subscriber": subscribers.subscribers, "tag": subscribers.tags, "query": subscribers.queries}
-        arrays: Arrays = {
+        arrays: NamedArrays = {
             **{f"{_PLAIN}{key}": array for key, array in segment.tables[0].arrays().items()},
             **{f"{_BOXES}{key}": array for key, array in segment.tables[1].arrays().items()},
             **{f"id_{key}": array for key, array in subscribers.ids.arrays().items()},
@@ -213,7 +212,7 @@ def _is_segment(name: object) -> bool:
     return isinstance(name, str) and name.startswith(_SEGMENT) and "/" not in name
 
 
-def _text_arrays(name: str, column: pa.LargeStringArray) -> Arrays:
+def _text_arrays(name: str, column: pa.LargeStringArray) -> NamedArrays:
     if column.offset:
         column = pa.concat_arrays([column])
     _, offsets, data = column.buffers()
@@ -224,18 +223,18 @@ def _text_arrays(name: str, column: pa.LargeStringArray) -> Arrays:
     }
 
 
-def _text_column(name: str, arrays: Arrays) -> pa.LargeStringArray:
+def _text_column(name: str, arrays: NamedArrays) -> pa.LargeStringArray:
     offsets, data = arrays[f"{name}_offsets"], arrays[f"{name}_data"]
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
     return pa.Array.from_buffers(pa.large_string(), len(offsets) - 1, buffers)
 
 
-def _beginning(prefix: str, arrays: Arrays) -> Arrays:
+def _beginning(prefix: str, arrays: NamedArrays) -> NamedArrays:
     return {key[len(prefix) :]: array for key, array in arrays.items() if key.startswith(prefix)}
 
 
 def _load(
-    arrays: Arrays, meta: dict[str, Any], terms: Dictionary, predicates: Predicates, segments: list[Segment]
+    arrays: NamedArrays, meta: dict[str, Any], terms: Dictionary, predicates: Predicates, segments: list[Segment]
 ) -> None:
     """Add the segment of a file to ``segments``, with its terms and predicates, and bury who is dead in any."""
     if new := _beginning(_TERM, arrays):
