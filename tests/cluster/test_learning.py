@@ -13,7 +13,7 @@ import pytest
 from tidings.analysis import Analyser
 from tidings.cluster import Router, learning
 from tidings.cluster.home import Home
-from tidings.cluster.journal import Load, Pin, Report
+from tidings.cluster.journal import MatcherReport, Pin, Report
 from tidings.cluster.learner import Learner
 from tidings.cluster.learning import FEWEST_POSTS, HELD_OUT, Learn, Teacher, _figures
 from tidings.cluster.mappings import Figures
@@ -118,7 +118,7 @@ def test_a_rule_that_makes_no_sense_is_refused(wrong: dict[str, object]) -> None
 def report(home: Home, batch: int, mapping: str, *posts: int) -> None:
     """A batch whose matchers got so many posts."""
     home.journal.put(Pin(batch, 1, "partitioned", len(posts), utc_now(), mapping))
-    loads = tuple(Load(matcher, count, 0, 0, 1.0) for matcher, count in enumerate(posts) if count)
+    loads = tuple(MatcherReport(matcher, count, 0, 0, 1.0) for matcher, count in enumerate(posts) if count)
     home.journal.close(Report(batch, 1, sum(posts), 0, 0, 1.0, loads))
 
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable
 from datetime import datetime
 
-from tidings.cluster.journal import Load
+from tidings.cluster.journal import MatcherReport
 from tidings.cluster.learning import FEWEST_POSTS, HELD_OUT, Teacher
 from tidings.cluster.seen import Seen
 from tidings.model.values import utc_now
@@ -89,10 +89,10 @@ class Learner:
         self._rests_until = time.monotonic() + _REST * (time.monotonic() - began)
 
 
-def imbalance(loads: Iterable[Load], matchers: int) -> float:
+def imbalance(loads: Iterable[MatcherReport], matchers: int) -> float:
     """The largest load of a batch, in posts, where the mean of all matchers is 1; [S3TM] Eq. 4.
 
-    >>> imbalance([Load(0, 30, 0, 0, 0.0), Load(3, 10, 0, 0, 0.0)], matchers=4)
+    >>> imbalance([MatcherReport(0, 30, 0, 0, 0.0), MatcherReport(3, 10, 0, 0, 0.0)], matchers=4)
     3.0
     """
     posts = [load.posts for load in loads]

@@ -21,7 +21,7 @@ from pyspark.sql import DataFrame, Observation
 
 from tidings.cluster.belonging import ANEW, offsets
 from tidings.cluster.home import Home
-from tidings.cluster.journal import Load, Pin, Report
+from tidings.cluster.journal import MatcherReport, Pin, Report
 from tidings.cluster.learner import Learner
 from tidings.cluster.learning import Learn, Teacher
 from tidings.cluster.notes import Notes
@@ -229,11 +229,11 @@ def reported(pin: Pin, notes: Notes, ms: float) -> Report:
         copies.update(dict(shed.copies))
     sampled = sum(shed.spared for shed in notes.shed)
     times = copies.total() / sampled if sampled else 0.0  # for each copy of a post that was spared, so many were shed
-    loads: dict[int, Load] = {}
+    loads: dict[int, MatcherReport] = {}
     for tally in notes.tallies:
         if tally.stage == "match":
-            other = loads.get(tally.matcher, Load(tally.matcher, 0, 0, 0, 0.0))
-            loads[tally.matcher] = Load(
+            other = loads.get(tally.matcher, MatcherReport(tally.matcher, 0, 0, 0, 0.0))
+            loads[tally.matcher] = MatcherReport(
                 tally.matcher,
                 other.posts + tally.posts,
                 other.candidates + tally.candidates,
