@@ -24,7 +24,7 @@ from pyspark.sql import SparkSession
 from tests.spark import oracle
 from tests.spark.driver import STEPS, aim, session_of
 from tidings.cluster.home import Home
-from tidings.cluster.learning import Learn, Teacher
+from tidings.cluster.learning import Learn, MappingLearner
 from tidings.cluster.mappings import Figures, Mappings, Page
 from tidings.cluster.releases import Plan
 from tidings.cluster.seen import Seen
@@ -120,7 +120,7 @@ class Play:
         if deed == "learn":
             rule = Learn(rng.choice(["salb", "refined"]), split=rng.random() < 0.3)
             try:
-                learned = Teacher(self.home, rule, self.registry).learn(rng.choice([None, rng.randint(1, 6)]))
+                learned = MappingLearner(self.home, rule, self.registry).learn(rng.choice([None, rng.randint(1, 6)]))
             except DataError as error:
                 assert "too few" in str(error) or "no posts" in str(error) or "divided" in str(error), error
             else:

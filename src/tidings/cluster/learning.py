@@ -82,7 +82,7 @@ class Learn:
 
 
 @dataclass(frozen=True, slots=True)
-class Teacher:
+class MappingLearner:
     """Learns mappings for the pipeline in a folder, in any process.
 
     To split terms, or where subscriptions are not placed by their rarest terms, it has to know the ``registry``, and

@@ -22,8 +22,8 @@ from pyspark.sql import DataFrame, Observation
 from tidings.cluster.belonging import ANEW, offsets
 from tidings.cluster.home import Home
 from tidings.cluster.journal import MatcherReport, Pin, Report
-from tidings.cluster.learner import Learner
-from tidings.cluster.learning import Learn, Teacher
+from tidings.cluster.learner import BackgroundLearner
+from tidings.cluster.learning import Learn, MappingLearner
 from tidings.cluster.notes import Notes
 from tidings.cluster.overload import Governor
 from tidings.cluster.releases import Key, Plan, Release, Releases
@@ -69,7 +69,7 @@ class Handler:
     placement: PlacementPolicy = field(default_factory=PlacementPolicy)
     governor: Governor | None = None
     _releases: Releases | None = field(default=None, init=False)
-    _learner: Learner | None = field(default=None, init=False)
+    _learner: BackgroundLearner | None = field(default=None, init=False)
     _tasks: int = field(default=0, init=False)
 
     def __call__(self, publications: DataFrame, number: int) -> None:
@@ -111,7 +111,7 @@ class Handler:
         """Let what is divided between matchers be divided better, if the rule says so."""
         if release.layout == "partitioned":
             if self._learner is None:
-                self._learner = Learner(Teacher(self.home, self.learn, self.registry, self.sample))
+                self._learner = BackgroundLearner(MappingLearner(self.home, self.learn, self.registry, self.sample))
             self._learner.look(number)
 
     def _pin(self, batch: Batch) -> Pin | None:
