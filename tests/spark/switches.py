@@ -23,9 +23,9 @@ from pyspark.sql import SparkSession
 
 from tests.spark import oracle
 from tests.spark.driver import STEPS, aim, session_of
-from tidings.cluster.home import Home
 from tidings.cluster.learning import Learn, MappingLearner
 from tidings.cluster.mappings import Figures, Mappings, Page
+from tidings.cluster.pipeline_folder import PipelineFolder
 from tidings.cluster.releases import Plan
 from tidings.cluster.seen import Seen
 from tidings.cluster.shares import Shares
@@ -74,8 +74,8 @@ class Play:
         return Registry(self.folder / "registry")
 
     @property
-    def home(self) -> Home:
-        return Home(self.folder / "state")
+    def home(self) -> PipelineFolder:
+        return PipelineFolder(self.folder / "state")
 
     def play(self) -> None:
         """From the scene that was under way to the last."""

@@ -15,8 +15,8 @@ import pytest
 from tests.spark import oracle
 from tests.spark.inprocess import found, read
 from tidings.analysis import ENGLISH
-from tidings.cluster.home import Home
 from tidings.cluster.learning import Learn, MappingLearner
+from tidings.cluster.pipeline_folder import PipelineFolder
 from tidings.cluster.releases import Plan, Release, Releases
 from tidings.cluster.seen import Seen
 from tidings.cluster.shares import Shares
@@ -46,8 +46,8 @@ class World:
         return Registry.create(self.folder / "registry")
 
     @property
-    def home(self) -> Home:
-        return Home(self.folder / "state")
+    def home(self) -> PipelineFolder:
+        return PipelineFolder(self.folder / "state")
 
     def change(self, count: int = 25) -> None:
         """Some subscribe, some of them anew, and some leave."""

@@ -137,11 +137,9 @@ class Journal:
         """None while a batch has not ended."""
         found = _read(self._file(batch, _REPORT))
         try:
-            return (
-                None
-                if found is None
-                else Report(**found | {"loads": tuple(MatcherReport(**load) for load in found["loads"])})
-            )
+            if found is None:
+                return None
+            return Report(**found | {"loads": tuple(MatcherReport(**load) for load in found["loads"])})
         except (KeyError, TypeError, ValueError) as error:
             raise _unreadable(self._file(batch, _REPORT), error) from None
 

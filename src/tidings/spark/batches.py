@@ -20,12 +20,12 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, Observation
 
 from tidings.cluster.belonging import ANEW, offsets
-from tidings.cluster.home import Home
 from tidings.cluster.journal import MatcherReport, Pin, Report
 from tidings.cluster.learner import BackgroundLearner
 from tidings.cluster.learning import Learn, MappingLearner
 from tidings.cluster.notes import Notes
 from tidings.cluster.overload import Governor
+from tidings.cluster.pipeline_folder import PipelineFolder
 from tidings.cluster.releases import Key, Plan, Release, Releases
 from tidings.cluster.seen import PER_BATCH, Seen
 from tidings.model import DataError
@@ -57,7 +57,7 @@ class Handler:
     nothing is shed.
     """
 
-    home: Home
+    home: PipelineFolder
     pipeline: str
     registry: Registry
     sink: Sink

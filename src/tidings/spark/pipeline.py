@@ -24,10 +24,10 @@ from pyspark.sql.streaming import StreamingQuery
 
 from tidings.arrays.locks import owned
 from tidings.cluster.belonging import claimed, tie
-from tidings.cluster.home import Home
 from tidings.cluster.journal import Journal
 from tidings.cluster.learning import Learn
 from tidings.cluster.overload import Governor, Overload
+from tidings.cluster.pipeline_folder import PipelineFolder
 from tidings.cluster.releases import Plan
 from tidings.model import DataError
 from tidings.placement import PlacementPolicy, PlacerName
@@ -112,7 +112,7 @@ class Pipeline:
         path = Path(self.checkpoint).absolute()
         with ExitStack() as undone:
             lock = undone.enter_context(_owned(path))
-            home = Home(path)
+            home = PipelineFolder(path)
             name = claimed(home)
             handler = self._handler(home, name)
             check_sink(handler.sink)
@@ -143,7 +143,7 @@ class Pipeline:
         with self.start(available_now=True, progress=progress) as running:
             running.wait()
 
-    def _handler(self, home: Home, name: str) -> Handler:
+    def _handler(self, home: PipelineFolder, name: str) -> Handler:
         registry = self.registry if isinstance(self.registry, Registry) else Registry(self.registry)
         if registry.version < 0:
             _log.warning(
@@ -163,7 +163,7 @@ class Running:
     """A pipeline at work; leaving its ``with`` block stops it."""
 
     query: StreamingQuery
-    home: Home
+    home: PipelineFolder
     _spark: SparkSession
     _listener: ProgressListener | None
     _lock: IO[str]

@@ -10,7 +10,7 @@ from tidings.cluster.mappings import Mappings
 
 
 @dataclass(frozen=True, slots=True)
-class Home:
+class PipelineFolder:
     """The folder of a pipeline: Spark's checkpoint, the journal, compiled releases, mappings that were learned, a
     sample of posts to learn from, bad rows, how much waits at the source and how much is shed."""
 
