@@ -106,7 +106,7 @@ def measure(workload: Workload, settings: Settings, stage: Stage, advance: Advan
     stage.spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", str(_MOST_BATCHES))
     with Feed(servers, bodies(with_probe(workload.posts)), settings.rate) as feed:
         posts = posts_from_kafka(stage.spark, servers, feed.topic, SCHEMA)
-        pipeline = Pipeline(posts, registry, sink, folder / "state", sample=workload.sample, spread=False)
+        pipeline = Pipeline(posts, registry, sink, folder / "state", sample=workload.sample, distinct_ids=False)
         with pipeline.start() as running:
             for _ in until(lambda: bool(sink.done), _FIRST_BATCH_S, running):
                 pass

@@ -20,7 +20,7 @@ from benchmarks.latency import Post, single_posts
 from benchmarks.matching import Advance, Workload, silent
 from tidings.analysis import ENGLISH
 from tidings.engine import Engine
-from tidings.engine.engine import INDEX
+from tidings.engine.saving import INDEX
 from tidings.index import GuardIndex
 from tidings.index.store import MANIFEST, Store
 from tidings.model import DataError, Publication

@@ -31,8 +31,8 @@ from tidings.model import DataError
 from tidings.registry import Registry
 
 if TYPE_CHECKING:
-    from tidings.cluster.home import Home
     from tidings.cluster.journal import Journal
+    from tidings.cluster.pipeline_folder import PipelineFolder
     from tidings.spark.sinks import Batch, ParquetSink
 
 KEPT_BATCHES = 20
@@ -116,12 +116,12 @@ class _Done:
 
 def measure(workload: Workload, settings: Settings, stage: Stage, advance: Advance = silent) -> dict[str, Any]:
     """The figures of a run, with its samples, thinned, as lists; ``advance`` is told of seconds."""
-    from tidings.cluster.home import Home
+    from tidings.cluster.pipeline_folder import PipelineFolder
     from tidings.spark import ParquetSink, Pipeline  # Spark only where something is measured
     from tidings.spark.kafka import posts_from_kafka
 
     folder, broker = stage.folder, stage.broker
-    registry, home = Registry.create(folder / "registry"), Home(folder / "state")
+    registry, home = Registry.create(folder / "registry"), PipelineFolder(folder / "state")
     done = _Done(home.journal)
     registry.add(workload.subscriptions)
     sink = Short(ParquetSink(folder / "matches"))
@@ -129,7 +129,7 @@ def measure(workload: Workload, settings: Settings, stage: Stage, advance: Advan
     with Feed(broker.servers, bodies(workload.posts), settings.rate) as feed:
         posts = posts_from_kafka(stage.spark, broker.servers, feed.topic, SCHEMA)
         apart = {pid for pid in (broker.pid, feed.pid) if pid}
-        with Pipeline(posts, registry, sink, home.path, sample=workload.sample, spread=False).start() as running:
+        with Pipeline(posts, registry, sink, home.path, sample=workload.sample, distinct_ids=False).start() as running:
             for _ in until(lambda: done.batches > 0, _FIRST_BATCH_S, running):
                 done.look()
             with _changing(registry, workload.subscriptions["query"], settings.changes_per_s) as changes:
@@ -229,7 +229,7 @@ def _changing(registry: Registry, queries: pa.ChunkedArray, per_s: float) -> Ite
         changes.stop()
 
 
-def _sample(second: float, home: Home, done: _Done, sent: int, rate: float, apart: Collection[int]) -> Sample:
+def _sample(second: float, home: PipelineFolder, done: _Done, sent: int, rate: float, apart: Collection[int]) -> Sample:
     memory_mb = {kind: round(size / _MB, 1) for kind, size in usage(os.getpid(), apart).by_kind.items()}
     sizes = [size for path in home.releases.iterdir() if (size := _size(path)) is not None]
     return Sample(
@@ -292,7 +292,7 @@ def _verdicts(samples: list[Sample], settings: Settings) -> dict[str, Any]:
     return found
 
 
-def _leftovers(home: Home, seen: set[str]) -> dict[str, Any]:
+def _leftovers(home: PipelineFolder, seen: set[str]) -> dict[str, Any]:
     """Are there segments that no release names, or releases that nobody needs? One batch may have been cut short."""
     releases = list(home.releases.glob("release-*.json"))
     parts = [part for path in releases for part in json.loads(path.read_text())["parts"]]

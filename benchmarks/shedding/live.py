@@ -186,7 +186,7 @@ class Live:
             folder / "state",
             plan=Plan("partitioned", MATCHERS),
             sample=self.workload.sample,
-            spread=False,
+            distinct_ids=False,
             overload=self._overload(run.mode),
         )
         with pipeline.start() as running:

@@ -16,8 +16,8 @@ from benchmarks.feed import Feed, Stage, bodies
 from benchmarks.matching import Workload
 from benchmarks.names import Name
 from benchmarks.workloads import workload
-from tidings.cluster.home import Home
 from tidings.cluster.journal import Report
+from tidings.cluster.pipeline_folder import PipelineFolder
 from tidings.model import DataError
 from tidings.spark.progress import Progress
 
@@ -119,7 +119,7 @@ def test_memory_and_lag_that_grow_are_told_and_what_comes_first_does_not_count()
 
 
 def test_segments_that_no_release_names_and_releases_that_nobody_needs_are_told(tmp_path: Path) -> None:
-    home = Home(tmp_path)
+    home = PipelineFolder(tmp_path)
     home.releases.mkdir()
     for name in ("segment-a.tidings", "segment-b.tidings"):
         (home.releases / name).touch()

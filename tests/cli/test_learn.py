@@ -12,7 +12,7 @@ import pytest
 
 from tests.cli.conftest import Tidings
 from tidings.analysis import Analyser
-from tidings.cluster.home import Home
+from tidings.cluster.pipeline_folder import PipelineFolder
 from tidings.cluster.releases import Plan, Releases
 from tidings.cluster.seen import Seen
 from tidings.registry import Registry
@@ -20,8 +20,8 @@ from tidings.workloads import Posts, tweet_based
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Home:
-    home, registry = Home(tmp_path / "state"), Registry(tmp_path / "registry")
+def home(tmp_path: Path) -> PipelineFolder:
+    home, registry = PipelineFolder(tmp_path / "state"), Registry(tmp_path / "registry")
     posts = Posts(seed=3, vocabulary=2_200, words=(4, 9)).table(2_000)
     registry.add(tweet_based(posts["text"], 500, 1, Analyser(), words=(1, 2)))
     Releases(home.releases, plan=Plan("partitioned", 8), mappings=home.mappings).release(registry, 1)
@@ -29,7 +29,7 @@ def home(tmp_path: Path) -> Home:
     return home
 
 
-def test_what_is_learned_is_told_and_put(tidings: Tidings, home: Home) -> None:
+def test_what_is_learned_is_told_and_put(tidings: Tidings, home: PipelineFolder) -> None:
     ran = tidings("learn", home.path, "--partitioner", "salb", "--format", "json")
     page = json.loads(ran.out)
     assert ran.code == 0 and (page["name"], page["matchers"], page["posts"]) == ("learned-1", 8, 1_600)
@@ -43,7 +43,7 @@ def test_what_is_learned_is_told_and_put(tidings: Tidings, home: Home) -> None:
 
 
 @pytest.mark.parametrize("name", ["hash", "gfcl"])
-def test_any_partitioner_can_be_named(tidings: Tidings, home: Home, name: str) -> None:
+def test_any_partitioner_can_be_named(tidings: Tidings, home: PipelineFolder, name: str) -> None:
     if name == "gfcl":
         pytest.importorskip("pymetis")
     ran = tidings("learn", home.path, "--partitioner", name, "--format", "json")
@@ -52,7 +52,7 @@ def test_any_partitioner_can_be_named(tidings: Tidings, home: Home, name: str) -
 
 
 def test_a_partitioner_that_is_unknown_or_not_installed_is_told(
-    tidings: Tidings, home: Home, monkeypatch: pytest.MonkeyPatch
+    tidings: Tidings, home: PipelineFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ran = tidings("learn", home.path, "--partitioner", "best")
     assert ran.code == 2 and "gnfcl" in ran.err
@@ -62,7 +62,7 @@ def test_a_partitioner_that_is_unknown_or_not_installed_is_told(
     assert home.mappings.newest(8) == "hash-8"
 
 
-def test_a_dry_run_puts_nothing(tidings: Tidings, home: Home) -> None:
+def test_a_dry_run_puts_nothing(tidings: Tidings, home: PipelineFolder) -> None:
     ran = tidings("learn", home.path, "--dry-run")
     assert ran.code == 0 and "dry run: 8 matchers, by refined from 1,600 posts" in ran.out
     assert all(name in ran.out for name in ("spread", "imbalance", "throughput"))
@@ -74,6 +74,6 @@ def test_a_folder_of_no_pipeline_is_told(tidings: Tidings, tmp_path: Path) -> No
     assert ran.code == 1 and "divided between matchers" in ran.err
 
 
-def test_a_registry_that_is_not_there_is_told(tidings: Tidings, home: Home, tmp_path: Path) -> None:
+def test_a_registry_that_is_not_there_is_told(tidings: Tidings, home: PipelineFolder, tmp_path: Path) -> None:
     ran = tidings("learn", home.path, "--split", tmp_path / "missing")
     assert ran.code == 1 and f"there is no registry at '{tmp_path / 'missing'}'" in ran.err

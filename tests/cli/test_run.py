@@ -18,7 +18,7 @@ from rich.console import Console
 from tests.cli.conftest import Tidings
 from tests.spark import oracle
 from tidings.cli.board import Totals, board
-from tidings.cluster.journal import Load, Report
+from tidings.cluster.journal import MatcherReport, Report
 from tidings.registry import Registry
 from tidings.spark.progress import Progress
 
@@ -45,7 +45,7 @@ def test_the_board_shows_rates_lag_and_the_load_of_matchers(tmp_path: Path) -> N
         console = Console(file=screen, force_terminal=True, width=100)
         with board(totals, console) as show:
             for batch in range(2):
-                loads = (Load(0, 600, 5000, 30, 10.0), Load(1, 400, 3000, 12, 40.0))
+                loads = (MatcherReport(0, 600, 5000, 30, 10.0), MatcherReport(1, 400, 3000, 12, 40.0))
                 show(Progress(Report(batch, 7, 1000, 3, 42, 80.0, loads), 12_345.6, 9.0, "now"))
     drawn = (tmp_path / "screen").read_text()
     assert "12,346" in drawn and "5,000" in drawn and "█" * 24 in drawn
@@ -55,7 +55,9 @@ def test_the_board_shows_rates_lag_and_the_load_of_matchers(tmp_path: Path) -> N
 
 def test_what_is_shed_is_on_the_board(tmp_path: Path) -> None:
     totals = Totals()
-    report = Report(0, 7, 1000, 3, 42, 80.0, (Load(0, 600, 5000, 30, 10.0, 4321, 8.4),), 5, 900, 100, 4321, 8.4)
+    report = Report(
+        0, 7, 1000, 3, 42, 80.0, (MatcherReport(0, 600, 5000, 30, 10.0, 4321, 8.4),), 5, 900, 100, 4321, 8.4
+    )
     with (tmp_path / "screen").open("w") as screen:
         console = Console(file=screen, force_terminal=True, width=120, height=40)
         with board(totals, console) as show:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.index.strategies import subscriptions, tables
 from tidings.analysis import ENGLISH, Analyser
+from tidings.arrays import NamedArrays
 from tidings.arrays.files import JSON, write_arrays
 from tidings.cluster import Homes, Router, place
 from tidings.cluster.router import FORMAT
@@ -17,7 +18,7 @@ from tidings.language import to_text
 from tidings.model import DataError
 from tidings.partitioning import Mapping, MatcherSets, TermParcels
 from tidings.partitioning.mapping import PER_MATCHER
-from tidings.terms.dictionary import Arrays, Dictionary
+from tidings.terms.dictionary import Dictionary
 from tidings.workloads import Posts, tweet_based
 
 POSTS = Posts(seed=3, vocabulary=2200).table(300)
@@ -165,7 +166,7 @@ def test_a_file_that_is_no_router_is_told_by_name(tmp_path: Path) -> None:
 def test_owners_that_make_no_sense_are_told(
     tmp_path: Path, offsets: list[int], parcels: list[int], owner: list[int], complaint: str
 ) -> None:
-    arrays: Arrays = {
+    arrays: NamedArrays = {
         "parcel_offsets": np.array(offsets, dtype=np.int64),
         "parcels": np.array(parcels, dtype=np.int32),
         "owner": np.array(owner, dtype=np.int32),

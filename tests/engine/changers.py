@@ -23,9 +23,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 from deltalake import DeltaTable
 
-from tidings.engine import Engine
+from tidings.engine import Engine, saving
 from tidings.engine import engine as engine_module
-from tidings.index import store
+from tidings.index import Compaction, store
 from tidings.registry import tables
 from tidings.registry.commits import Grace
 
@@ -112,7 +112,7 @@ class Operation:
 
 
 def opened(path: Path) -> Engine:
-    return Engine(path, clock=lambda: NOW)
+    return Engine(path, clock=lambda: NOW, compaction=Compaction(small=1000))
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,8 @@ def change_until_killed(job: Job) -> None:
     teller = Teller(job)
     try:
         teller.listen()
-        vars(engine_module).update(SAVE_AFTER=500, _SMALL=1000, _LOOK_EVERY=1)
+        vars(engine_module).update(LOOK_EVERY=1)
+        vars(saving).update(SAVE_AFTER=500)
         vars(tables).update(UPKEEP_EVERY=3, GRACE=Grace(seconds=0.0))
         teller.tell("begin open")
         engine = opened(job.path)

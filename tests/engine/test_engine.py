@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.index.strategies import NOW, subscriptions, tables
-from tidings.engine import Engine
-from tidings.engine import engine as engine_module
-from tidings.index import BruteForce, GuardIndex, guard
+from tidings.engine import Engine, saving
+from tidings.index import BruteForce, Compaction, GuardIndex, guard
 from tidings.language import parse, to_text
 from tidings.model import DataError, Match, Publication, PublicationError, QueryError, SubscriptionError
-from tidings.registry import Registry
+from tidings.registry import Registry, memory
 
+OFTEN = Compaction(small=10)
 POST = Publication("p", "The White House is on fire", attributes={"volume": 5})
 
 
@@ -178,8 +178,7 @@ def test_both_kinds_equal_brute_force_through_any_history(
                 durable.close()
                 durable = Engine(folder, clock=lambda: NOW, expire_after=None)
             elif step == "crash":
-                assert durable._lock_file is not None
-                durable._lock_file.close()  # as the death of a process does
+                durable._saver.close()  # as the death of a process does
                 durable = Engine(folder, clock=lambda: NOW, expire_after=None)
             table = data.draw(tables())
             ids = table["id"].to_pylist()
@@ -267,12 +266,9 @@ def test_what_ended_long_ago_is_removed_by_tidying(engines: list[Engine]) -> Non
         assert [m.subscription_id for m in engine.publish(id="p", text="fire", ts=NOW - day)].count("recent") == 1
 
 
-def test_much_change_is_tidied_up_in_the_background(
-    engines: list[Engine], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(engine_module, "SAVE_AFTER", 50)
-    monkeypatch.setattr(engine_module, "_SMALL", 10)
-    for engine in engines:
+def test_much_change_is_tidied_up_in_the_background(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(saving, "SAVE_AFTER", 50)
+    for engine in (Engine(compaction=OFTEN), Engine(tmp_path / "folder", compaction=OFTEN)):
         for batch in range(12):
             ids = [f"s{i}" for i in range(100)]
             engine.subscribe_many(pa.table({"id": ids, "query": [f"fire w{batch} v{i}" for i in range(100)]}))
@@ -398,11 +394,8 @@ def test_what_was_committed_is_there_whatever_stops_the_rest(tmp_path: Path, mon
         assert published(engine, POST) == ["before", "s"]
 
 
-def test_a_follower_removes_what_others_have_added_and_tidies_up(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(engine_module, "_SMALL", 10)
-    with Engine(tmp_path) as owner, Engine(tmp_path) as follower:
+def test_a_follower_removes_what_others_have_added_and_tidies_up(tmp_path: Path) -> None:
+    with Engine(tmp_path, compaction=OFTEN) as owner, Engine(tmp_path, compaction=OFTEN) as follower:
         for _ in range(12):
             ids = [f"s{i}" for i in range(1100)]
             owner.subscribe_many(pa.table({"id": ids, "query": ["fire"] * 1100}))
@@ -454,15 +447,14 @@ def test_what_is_asked_for_while_the_index_is_saved_is_there_after_a_crash(
     with monkeypatch.context() as patched:
         patched.setattr(GuardIndex, "unsaved", told)
         engine.compact()
-    assert engine._lock_file is not None
-    engine._lock_file.close()  # as the death of a process does
+    engine._saver.close()  # as the death of a process does
     with Engine(tmp_path) as again:
         assert published(again, POST) == ["meanwhile"] and len(again) == 2
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
 def test_a_few_good_queries_need_no_check_by_columns(kind: pa.DataType, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(engine_module, "check_subscriptions")
+    monkeypatch.delattr(memory, "check_subscriptions")
     engine = Engine()
     table = pa.table({"id": pa.array(["s1", "s2"], kind), "query": pa.array(["fire", "smoke"], kind)})
     assert engine.subscribe_many(table).accepted == 2 and published(engine, POST) == ["s1"]
@@ -482,19 +474,15 @@ def test_one_change_is_no_reason_to_tidy_up(engines: list[Engine]) -> None:
     for engine in engines:
         engine.subscribe_many(pa.table({"id": ["s1", "s2"], "query": ["fire", "smoke"]}))
         engine.unsubscribe_many(["s1", "s2"])
-        assert engine._tidier is None
+        assert not engine._background.has_begun
 
 
 @pytest.mark.parametrize(("small", "is_tidied"), [(10, True), (1_000, False)])
-def test_only_a_large_index_is_tidied_up_for_its_dead(
-    small: int, is_tidied: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(engine_module, "_SMALL", small)
-    engine, ids = Engine(), [f"s{number}" for number in range(100)]
+def test_only_a_large_index_is_tidied_up_for_its_dead(small: int, is_tidied: bool) -> None:
+    engine, ids = Engine(compaction=Compaction(small=small)), [f"s{number}" for number in range(100)]
     engine.subscribe_many(pa.table({"id": ids, "query": ["fire"] * 100}))
     engine.compact()
     engine.unsubscribe_many(ids[:60])
-    assert (engine._tidier is not None) == is_tidied
-    if engine._tidier is not None:
-        engine._tidier.join()
+    assert engine._background.has_begun == is_tidied
+    engine._background.join()
     assert (engine._index.burden == 0) == is_tidied and published(engine, POST) == sorted(ids[60:])

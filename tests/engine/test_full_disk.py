@@ -12,8 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tidings.engine import Engine
-from tidings.engine import engine as engine_module
+from tidings.engine import Engine, saving
 from tidings.index import store
 from tidings.model import DataError
 
@@ -66,8 +65,7 @@ def matched(engine: Engine) -> list[str]:
 def subscribed(engine: Engine, names: str) -> None:
     for name in names:
         engine.subscribe_many(pa.table({"id": [name], "query": ["fire"]}))
-        if engine._tidier is not None:
-            engine._tidier.join()
+        engine._background.join()
 
 
 def test_a_save_that_fails_loses_nothing_and_is_tried_again(
@@ -77,7 +75,7 @@ def test_a_save_that_fails_loses_nothing_and_is_tried_again(
         subscribed(engine, "ab")
         engine.compact()
     with pytest.MonkeyPatch.context() as lowered, Engine(tmp_path) as engine:
-        lowered.setattr(engine_module, "SAVE_AFTER", 1)
+        lowered.setattr(saving, "SAVE_AFTER", 1)
         patch = full()
         subscribed(engine, "cde")
         engine.unsubscribe("a")
@@ -108,7 +106,7 @@ def test_closing_on_a_full_disk_is_told_and_loses_nothing(
         engine.close()
     patch.undo()
     with Engine(tmp_path) as another:
-        assert another._store is not None  # the lock is free
+        assert another._saver.is_owner  # the lock is free
         assert matched(another) == list("abc") and not caplog.text
         subscribed(another, "d")
     assert saved(tmp_path).keys() == {"lock", "manifest.json", *manifest(tmp_path)["segments"]}
@@ -129,7 +127,7 @@ def test_a_damaged_index_on_a_full_disk_opens(tmp_path: Path, full: Callable[[],
 def test_an_index_that_another_engine_owns_is_not_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(engine_module, "SAVE_AFTER", 3)
+    monkeypatch.setattr(saving, "SAVE_AFTER", 3)
     many = pa.table({"id": [f"m{i}" for i in range(1100)], "query": ["smoke"] * 1100})
     with Engine(tmp_path) as owner:
         subscribed(owner, "a")

@@ -150,8 +150,7 @@ def found_in(engine: Engine, path: Path) -> Live:
 def ended(engine: Engine, path: Path, live: Live, how: str) -> Live:
     """Close the engine in one of three ways; after the first two, all files are named."""
     if how == "die":
-        assert engine._lock_file is not None
-        engine._lock_file.close()
+        engine._saver.close()
         return live
     if how == "change":
         live = live | {IDS[0]: Row(WORDS[0], "ada", "", None)}

@@ -15,7 +15,8 @@ from deltalake import DeltaTable, write_deltalake
 
 from tests.registry.test_folding import Change, plain_fold
 from tidings.model import DataError
-from tidings.registry import Registry, Tidied, folder, schemas, tables
+from tidings.registry import Registry, Tidied, schemas, tables
+from tidings.registry import registry as registry_module
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -180,7 +181,7 @@ def test_what_has_ended_expires_and_the_rest_stays(registry: Registry) -> None:
 
 
 def test_expiry_spares_what_is_renewed_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(folder, "exclusive", lambda path: nullcontext())
+    monkeypatch.setattr(registry_module, "exclusive", lambda path: nullcontext())
     other = Registry(tmp_path)
     other.add(bulk(("a", "fire"), ("b", "rain"), until=[NOON, NOON]))
     renewals = [bulk(("a", "fire"), until=[NOON + HOUR])]
@@ -197,7 +198,7 @@ def test_expiry_spares_what_is_renewed_meanwhile(tmp_path: Path, monkeypatch: py
 
 
 def test_a_writer_who_is_always_late_gives_up_with_a_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(folder, "exclusive", lambda path: nullcontext())
+    monkeypatch.setattr(registry_module, "exclusive", lambda path: nullcontext())
     monkeypatch.setattr(tables, "MAX_ATTEMPTS", 3)
     other = Registry(tmp_path)
 

@@ -13,7 +13,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from tidings.analysis import Analyser
-from tidings.registry import Receipt, Registry, folder, tables
+from tidings.registry import Receipt, Registry, tables
+from tidings.registry import registry as registry_module
 from tidings.registry.validation import check_subscriptions
 
 ROWS = 5
@@ -29,7 +30,7 @@ def add_batch(registry: Registry, name: str) -> Receipt:
 def write_some(path: Path, name: str, batches: int, told: Connection, locked: bool) -> None:
     """Write so many batches as fast as possible; ``locked`` takes turns with the others, as everybody does."""
     if not locked:
-        vars(folder)["exclusive"] = lambda path: nullcontext()
+        vars(registry_module)["exclusive"] = lambda path: nullcontext()
     registry = Registry(path)
     for number in range(batches):
         told.send((f"{name}-{number}", add_batch(registry, f"{name}-{number}").version))

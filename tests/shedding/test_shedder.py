@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tidings.analysis.vocabulary import TermSets
 from tidings.model import DataError
 from tidings.partitioning import MatcherSets
-from tidings.shedding import PER_POST, Consensus, Random, Routed, Shed, Subscription, shedder
+from tidings.shedding import PER_POST, BySubscriptions, Consensus, Random, Routed, Shed, shedder
 from tidings.shedding.coins import FloatArray
 
 TERMS = 12
@@ -206,6 +206,6 @@ def test_what_cannot_be_used_is_told() -> None:
             with pytest.raises(DataError, match="at most so many matchers"):
                 by_hand(policy, limit)
     with pytest.raises(DataError, match="for 3 terms, and a post has term 3"):
-        Subscription(np.ones(3)).shed(many(1), 1, np.ones(4))
+        BySubscriptions(np.ones(3)).shed(many(1), 1, np.ones(4))
     with pytest.raises(DataError, match="for 3 terms, and a post has term 3"):
         Consensus().shed(many(1), 1, np.ones(3))

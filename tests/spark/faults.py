@@ -33,8 +33,8 @@ from deltalake import DeltaTable
 from tests.spark import oracle
 from tests.spark.driver import STEPS
 from tidings.arrays.pages import replace_json
-from tidings.cluster.home import Home
 from tidings.cluster.overload import State
+from tidings.cluster.pipeline_folder import PipelineFolder
 from tidings.registry import Registry
 from tools.kafka import Broker
 
@@ -190,7 +190,7 @@ class Trial:
         assert found == told
 
     def _check_reports(self, name: str, expected: dict[int, list[oracle.Row]]) -> None:
-        home = Home(self.folder / "disk" / name)
+        home = PipelineFolder(self.folder / "disk" / name)
         reports = [report for batch in expected if (report := home.journal.report(batch))]
         assert [report.matches for report in reports] == [len(rows) for rows in expected.values()]
         assert sum(report.posts for report in reports) == self._files * oracle.ROWS
@@ -293,7 +293,7 @@ NEVER = 1e12
 def stay_at(level: int, checkpoint: Path) -> None:
     """Let the next batches of a pipeline have a level."""
     checkpoint.mkdir(exist_ok=True)
-    replace_json(Home(checkpoint).overload, asdict(State(level=level, last=(NEVER, 0.0, 0.0), ended_s=NEVER)))
+    replace_json(PipelineFolder(checkpoint).overload, asdict(State(level=level, last=(NEVER, 0.0, 0.0), ended_s=NEVER)))
 
 
 def archived(folder: Path) -> str:

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 
 from tests.spark import plain
 from tidings.cluster.cut import Cut
-from tidings.cluster.home import Home
+from tidings.cluster.pipeline_folder import PipelineFolder
 from tidings.partitioning.mapping import hash_names
 from tidings.registry import Registry
 from tidings.registry.schemas import SUBSCRIPTION
@@ -151,7 +151,7 @@ def expected(
     if batches is None:
         files = batches_of_files(checkpoint).items()
         batches = {batch: pa.concat_tables([pq.read_table(file) for file in of]) for batch, of in files}
-    journal = Home(checkpoint).journal
+    journal = PipelineFolder(checkpoint).journal
     found = {}
     for batch, posts in batches.items():
         pin = journal.pin(batch)

@@ -26,9 +26,9 @@ from pyspark.sql import SparkSession
 from tests.spark import oracle
 from tests.spark.driver import STEPS, aim, session_of
 from tidings.cluster import Cluster
-from tidings.cluster.home import Home
-from tidings.cluster.learning import Learn, Teacher
+from tidings.cluster.learning import Learn, MappingLearner
 from tidings.cluster.mappings import Figures, Mappings, Page
+from tidings.cluster.pipeline_folder import PipelineFolder
 from tidings.cluster.preparing import SMALL_BYTES, Preparer
 from tidings.cluster.releases import Plan
 from tidings.cluster.seen import Seen
@@ -89,8 +89,8 @@ class Play:
         return Registry(self.folder / "registry")
 
     @property
-    def home(self) -> Home:
-        return Home(self.folder / "state")
+    def home(self) -> PipelineFolder:
+        return PipelineFolder(self.folder / "state")
 
     @property
     def is_prepared(self) -> bool:
@@ -147,7 +147,7 @@ class Play:
         if deed == "learn":
             rule = Learn(rng.choice(["salb", "refined"]), split=rng.random() < 0.3)
             try:
-                learned = Teacher(self.home, rule, self.registry).learn(rng.choice([None, rng.randint(1, 6)]))
+                learned = MappingLearner(self.home, rule, self.registry).learn(rng.choice([None, rng.randint(1, 6)]))
             except DataError as error:
                 assert "too few" in str(error) or "no posts" in str(error) or "divided" in str(error), error
             else:

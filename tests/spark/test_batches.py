@@ -13,9 +13,9 @@ import pytest
 
 from tests.cluster.test_mappings import mapping, page
 from tidings.cluster.cut import Cut
-from tidings.cluster.home import Home
 from tidings.cluster.learning import Learn
 from tidings.cluster.notes import Notes
+from tidings.cluster.pipeline_folder import PipelineFolder
 from tidings.cluster.releases import Plan, Release
 from tidings.registry import Registry
 from tidings.spark.batches import Handler
@@ -44,8 +44,8 @@ def asked(query: str) -> pa.Table:
 
 def handler(folder: Path, cut: Cut | None = None) -> Handler:
     """A new driver."""
-    home, registry, governor = Home(folder / "home"), Registry(folder / "registry"), Governed(cut)
-    options: dict[str, Any] = {"sample": None, "spread": False, "learn": Learn(), "governor": governor}
+    home, registry, governor = PipelineFolder(folder / "home"), Registry(folder / "registry"), Governed(cut)
+    options: dict[str, Any] = {"sample": None, "distinct_ids": False, "learn": Learn(), "governor": governor}
     return Handler(home, "one", registry, MemorySink(), Columns(), Plan("partitioned", 4), **options)
 
 
@@ -69,7 +69,7 @@ def test_a_batch_that_is_run_again_has_its_version_its_mapping_its_instant_and_i
     with pytest.raises(OSError, match="full"):
         handler(tmp_path, first)(PUBLICATIONS, 0)
     registry.add(asked("smoke"))
-    Home(tmp_path / "home").mappings.put(mapping(1), page(planned=4))
+    PipelineFolder(tmp_path / "home").mappings.put(mapping(1), page(planned=4))
     handler(tmp_path, second)(PUBLICATIONS, 0)
     handler(tmp_path, second)(PUBLICATIONS, 1)
     assert [(release.version, release.mapping) for release, _, _ in ran] == [(1, "hash-4")] * 2 + [(2, "learned-1")]
@@ -78,7 +78,7 @@ def test_a_batch_that_is_run_again_has_its_version_its_mapping_its_instant_and_i
 
 
 def test_a_home_keeps_everything_in_its_own_folder() -> None:
-    home = Home(Path("state"))
+    home = PipelineFolder(Path("state"))
     names = ("releases", "seen", "rejected", "backlog.json", "overload.json", "spark")
     paths = (home.releases, home.seen, home.rejected, home.backlog, home.overload, home.checkpoint)
     assert [str(path) for path in paths] == [f"state/{name}" for name in names]

@@ -21,8 +21,8 @@ from pyspark.sql import DataFrame, SparkSession
 from tests.damages import DAMAGES, replace_registry
 from tests.spark import oracle
 from tidings.cluster.belonging import claimed, tie
-from tidings.cluster.home import Home
 from tidings.cluster.journal import Journal, Pin
+from tidings.cluster.pipeline_folder import PipelineFolder
 from tidings.cluster.releases import Plan
 from tidings.model import DataError
 from tidings.model.values import utc_now
@@ -37,9 +37,9 @@ from tidings.spark.workers import MATCH
 PIN = Pin(7, 3, "replicated", 1, utc_now(), "whole", mark="m", offsets="o")
 
 
-def home_of(path: Path, query: str = "q1") -> Home:
+def home_of(path: Path, query: str = "q1") -> PipelineFolder:
     """The folder of a pipeline that has run."""
-    home = Home(path)
+    home = PipelineFolder(path)
     home.checkpoint.mkdir(parents=True)
     claimed(home)
     spark_writes(home, query)
@@ -48,7 +48,7 @@ def home_of(path: Path, query: str = "q1") -> Home:
     return home
 
 
-def spark_writes(home: Home, query: str) -> None:
+def spark_writes(home: PipelineFolder, query: str) -> None:
     home.checkpoint.mkdir(parents=True, exist_ok=True)
     (home.checkpoint / "metadata").write_text(json.dumps({"id": query}))
 
@@ -56,7 +56,7 @@ def spark_writes(home: Home, query: str) -> None:
 def test_a_pipeline_keeps_its_name(tmp_path: Path) -> None:
     home = home_of(tmp_path / "state")
     assert claimed(home) == claimed(home)
-    moved = Home((tmp_path / "state").rename(tmp_path / "moved"))
+    moved = PipelineFolder((tmp_path / "state").rename(tmp_path / "moved"))
     name = claimed(moved)
     tie(moved, "q1")
     assert json.loads((tmp_path / "moved" / "pipeline.json").read_text()) == {
@@ -73,19 +73,19 @@ def test_a_pipeline_from_before_there_were_ties_is_tied(tmp_path: Path) -> None:
         claimed(home)
 
 
-def lose_spark(home: Home) -> None:
+def lose_spark(home: PipelineFolder) -> None:
     shutil.rmtree(home.checkpoint)
 
 
-def lose_the_page(home: Home) -> None:
+def lose_the_page(home: PipelineFolder) -> None:
     (home.path / "pipeline.json").unlink()
 
 
-def swap_spark(home: Home) -> None:
+def swap_spark(home: PipelineFolder) -> None:
     spark_writes(home, "q2")
 
 
-def copy_all(home: Home) -> None:
+def copy_all(home: PipelineFolder) -> None:
     shutil.move(home.path, home.path.with_name("original"))
     shutil.copytree(home.path.with_name("original"), home.path)
     page = home.path / "pipeline.json"
@@ -103,7 +103,7 @@ def copy_all(home: Home) -> None:
     ],
 )
 def test_a_checkpoint_whose_parts_do_not_belong_together_is_refused(
-    change: Callable[[Home], None], problem: str, tmp_path: Path
+    change: Callable[[PipelineFolder], None], problem: str, tmp_path: Path
 ) -> None:
     home = home_of(tmp_path / "state")
     change(home)
@@ -290,21 +290,21 @@ def test_a_foreign_table_is_refused_before_the_first_batch(
     assert DeltaTable(tmp_path / "matches").to_pyarrow_table().num_rows == 1
 
 
-def delete_spark(home: Home, backup: Path) -> None:
+def delete_spark(home: PipelineFolder, backup: Path) -> None:
     shutil.rmtree(home.checkpoint)
 
 
-def delete_offsets(home: Home, backup: Path) -> None:
+def delete_offsets(home: PipelineFolder, backup: Path) -> None:
     for name in ("offsets", "commits", "sources"):
         shutil.rmtree(home.checkpoint / name)
 
 
-def restore_spark(home: Home, backup: Path) -> None:
+def restore_spark(home: PipelineFolder, backup: Path) -> None:
     shutil.rmtree(home.checkpoint)
-    shutil.copytree(Home(backup).checkpoint, home.checkpoint)
+    shutil.copytree(PipelineFolder(backup).checkpoint, home.checkpoint)
 
 
-def restore_all(home: Home, backup: Path) -> None:
+def restore_all(home: PipelineFolder, backup: Path) -> None:
     shutil.rmtree(home.path)
     shutil.copytree(backup, home.path)
 
@@ -313,7 +313,7 @@ def restore_all(home: Home, backup: Path) -> None:
 @pytest.mark.parametrize("kind", ["parquet", "delta"])
 @pytest.mark.parametrize("change", [delete_spark, delete_offsets, restore_spark, restore_all])
 def test_batches_that_begin_anew_are_refused_and_nothing_is_lost_with_a_new_checkpoint(
-    change: Callable[[Home, Path], None], kind: str, tmp_path: Path, posts: DataFrame, registry: Registry
+    change: Callable[[PipelineFolder, Path], None], kind: str, tmp_path: Path, posts: DataFrame, registry: Registry
 ) -> None:
     sink = ParquetSink(tmp_path / "matches") if kind == "parquet" else DeltaSink(tmp_path / "matches")
     pipeline = Pipeline(posts, registry, sink, tmp_path / "state")
@@ -321,7 +321,7 @@ def test_batches_that_begin_anew_are_refused_and_nothing_is_lost_with_a_new_chec
     shutil.copytree(tmp_path / "state", tmp_path / "backup")
     oracle.write_posts(tmp_path / "posts", 1)
     pipeline.run()
-    change(Home(tmp_path / "state"), tmp_path / "backup")
+    change(PipelineFolder(tmp_path / "state"), tmp_path / "backup")
     (tmp_path / "posts" / "000000.parquet").unlink()
     oracle.write_posts(tmp_path / "posts", 2)
     with pytest.raises(DataError, match=r"put (it|Spark's checkpoint) back.* or name a new checkpoint folder"):
@@ -440,7 +440,7 @@ def test_a_batch_of_which_nothing_was_delivered_is_begun_anew_with_another_regis
 ) -> None:
     sink = ParquetSink(tmp_path / "matches")
     pipeline = Pipeline(posts, registry, sink, tmp_path / "state")
-    journal = Home(tmp_path / "state").journal
+    journal = PipelineFolder(tmp_path / "state").journal
     journal.put(Pin(0, 1, "replicated", 1, utc_now(), "whole", mark=registry.mark(1)))
     shutil.rmtree(registry.path)
     registry.add(pa.table({"id": ["other"], "query": ["has:likes"]}))

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from tidings.analysis import Analyser
 from tidings.cli.main import app
 from tidings.cluster import place
-from tidings.cluster.home import Home
+from tidings.cluster.pipeline_folder import PipelineFolder
 from tidings.cluster.releases import Plan, Releases
 from tidings.partitioning import Mapping
 from tidings.partitioning.learning import Incidence, Salb, measure
@@ -65,7 +65,7 @@ def test_bad_rows_are_left_out_and_nothing_is_nothing(spark: SparkSession) -> No
 
 
 def test_a_mapping_is_learned_from_a_file_of_posts(tmp_path: Path, spark: SparkSession) -> None:
-    home, registry = Home(tmp_path / "state"), Registry(tmp_path / "registry")
+    home, registry = PipelineFolder(tmp_path / "state"), Registry(tmp_path / "registry")
     posts = Posts(seed=3, vocabulary=2_200, words=(4, 9)).table(2_000)
     registry.add(tweet_based(posts["text"], 500, 1, Analyser(), words=(1, 2)))
     Releases(home.releases, plan=Plan("partitioned", 4), mappings=home.mappings).release(registry, 1)

@@ -19,10 +19,10 @@ pytest.importorskip("pyspark")
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
-from tidings.cluster.home import Home
 from tidings.cluster.journal import Report
 from tidings.cluster.notes import Notes
 from tidings.cluster.overload import Governor, Overload, admitted
+from tidings.cluster.pipeline_folder import PipelineFolder
 from tidings.spark.generator import NAME, Options, StreamReader, register
 
 
@@ -86,7 +86,7 @@ def test_it_says_how_far_it_is_and_gives_no_more_than_is_admitted(tmp_path: Path
     clock.now += 5
     assert reader.reportLatestOffset() == {"row": 5000}
     assert reader.latestOffset({"row": 0}, limit) == {"row": 800}  # nothing has been measured yet
-    governor = Governor(Home(tmp_path), Overload(delay_s=4.0))
+    governor = Governor(PipelineFolder(tmp_path), Overload(delay_s=4.0))
     for batch in range(20):  # 300 posts a second, where 10,000 were admitted at first
         posts = admitted(tmp_path)
         governor.learn(Report(batch, 1, posts, 0, 0, posts / 0.3), Notes((), ()), is_usual=True)

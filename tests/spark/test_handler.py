@@ -18,8 +18,8 @@ from deltalake import DeltaTable
 
 from tests.damages import DAMAGES, replace_registry
 from tests.spark.local import Local
-from tidings.cluster.home import Home
 from tidings.cluster.learning import Learn
+from tidings.cluster.pipeline_folder import PipelineFolder
 from tidings.cluster.releases import Plan
 from tidings.model import DataError
 from tidings.registry import Registry
@@ -68,7 +68,7 @@ class Place:
         self.path, self.plan = path, plan
         self.registry = made(path / "registry", *(ids or ("first",)))
         self.sink: Sink = (ParquetSink if kind == "parquet" else DeltaSink)(path / "matches")
-        self.home = Home(path / "state")
+        self.home = PipelineFolder(path / "state")
         self.restart()
 
     def restart(self) -> None:

@@ -24,11 +24,11 @@ from tests.spark import oracle
 from tests.spark.faults import NEVER, stay_at
 from tidings.arrays.pages import replace_json
 from tidings.cluster.backlog import Backlog, planned_end
-from tidings.cluster.home import Home
 from tidings.cluster.journal import Pin, Report
 from tidings.cluster.mappings import Mappings
 from tidings.cluster.notes import Notes, Shed, Tally
 from tidings.cluster.overload import Governor, Overload, State, admitted
+from tidings.cluster.pipeline_folder import PipelineFolder
 from tidings.cluster.releases import Plan, Releases
 from tidings.cluster.seen import Seen
 from tidings.model import DataError
@@ -54,7 +54,7 @@ class Play:
     """A governor, and a source that is read at 100 posts a second, with the clock in hand."""
 
     def __init__(self, folder: Path, every_s: float = 0.0, control: Literal["capacity", "levels"] = "levels") -> None:
-        self.home, self.now_s, self.last_s, self.batch, self.posts = Home(folder), 1000.0, 999.0, 0, 0
+        self.home, self.now_s, self.last_s, self.batch, self.posts = PipelineFolder(folder), 1000.0, 999.0, 0, 0
         self.seen: list[tuple[float, float]] = []
         self.governor = Governor(self.home, Overload(delay_s=2.0, control=control), every_s, clock=lambda: self.now_s)
 
@@ -89,7 +89,7 @@ class Play:
         return levels
 
 
-def plan_batch(home: Home, batch: int, end: int) -> None:
+def plan_batch(home: PipelineFolder, batch: int, end: int) -> None:
     """What Spark writes down before a batch."""
     (home.checkpoint / "offsets").mkdir(parents=True, exist_ok=True)
     (home.checkpoint / "offsets" / str(batch)).write_text(f'v1\n{{}}\n{{"posts":{{"0":{end}}}}}')
@@ -122,7 +122,7 @@ def test_what_was_decided_outlives_the_process_and_nothing_to_do_ends_it(tmp_pat
 
 
 def test_what_waits_begins_where_the_last_batch_has_ended(tmp_path: Path) -> None:
-    home = Home(tmp_path)
+    home = PipelineFolder(tmp_path)
     for batch, posts in ((3, 100), (4, 30)):
         home.journal.put(Pin(batch, 1, "replicated", 1, oracle.sample()[1][0]))
         home.journal.close(Report(batch, 1, posts, 0, 0, 1.0))
@@ -139,7 +139,7 @@ def test_the_time_between_two_batches_is_no_delay(tmp_path: Path) -> None:
 
 
 def test_a_source_that_says_nothing_is_judged_by_how_long_batches_take(tmp_path: Path) -> None:
-    home, now = Home(tmp_path), [1000.0]
+    home, now = PipelineFolder(tmp_path), [1000.0]
     governor = Governor(home, Overload(delay_s=2.0, control="levels"), clock=lambda: now[0])
     for seconds, level in ((1.0, 0), (5.0, 0), (5.0, 0), (5.0, 0), (5.0, 1)):
         cut = governor.cut(0, On("replicated"))
@@ -149,7 +149,7 @@ def test_a_source_that_says_nothing_is_judged_by_how_long_batches_take(tmp_path:
 
 
 def test_what_is_admitted_follows_the_speed_but_not_that_of_a_first_batch(tmp_path: Path) -> None:
-    governor = Governor(Home(tmp_path), Overload(delay_s=4.0))
+    governor = Governor(PipelineFolder(tmp_path), Overload(delay_s=4.0))
     assert admitted(tmp_path) == 10_000 and admitted(tmp_path, first=7) == 7
     governor.learn(Report(0, 1, 10, 0, 0, 60_000.0), Notes((), ()), is_usual=False)
     assert admitted(tmp_path) == 10_000
@@ -163,16 +163,16 @@ def test_what_is_admitted_follows_the_speed_but_not_that_of_a_first_batch(tmp_pa
 def test_a_damaged_file_of_what_was_decided_is_begun_anew(tmp_path: Path) -> None:
     two = json.dumps(asdict(State(level=3)) | {"last": [1.0, 2.0]})
     for text in ("", "{", "[]", '{"level": 3}', '{"grades": {}, "last": 5}', two):
-        Home(tmp_path).overload.write_text(text)
-        assert Governor(Home(tmp_path), Overload()).cut(0, On("replicated")) is None
-        Home(tmp_path).backlog.write_text(text)
-        assert Backlog.read(Home(tmp_path).backlog) is None
+        PipelineFolder(tmp_path).overload.write_text(text)
+        assert Governor(PipelineFolder(tmp_path), Overload()).cut(0, On("replicated")) is None
+        PipelineFolder(tmp_path).backlog.write_text(text)
+        assert Backlog.read(PipelineFolder(tmp_path).backlog) is None
 
 
 @pytest.mark.parametrize("layout", ["replicated", "partitioned"])
 def test_where_copies_compete_the_grades_of_the_last_batch_say_which_are_kept(layout: str, tmp_path: Path) -> None:
     stay_at(4, tmp_path)
-    governor = Governor(Home(tmp_path), Overload(control="levels"), clock=lambda: NEVER)
+    governor = Governor(PipelineFolder(tmp_path), Overload(control="levels"), clock=lambda: NEVER)
     first = governor.cut(0, On(layout))
     assert first is not None and first.floor is None
     shed = Shed(5, 5, ((0, 5),), 0, ((2, 50), (9, 50)))
@@ -183,7 +183,7 @@ def test_where_copies_compete_the_grades_of_the_last_batch_say_which_are_kept(la
 
 
 def test_two_noisy_looks_at_the_queue_change_no_level(tmp_path: Path) -> None:
-    home, now = Home(tmp_path), [1000.0]
+    home, now = PipelineFolder(tmp_path), [1000.0]
     governor = Governor(home, Overload(delay_s=2.0, control="levels"), clock=lambda: now[0])
     for seconds in (0.5, 6.0, 7.0, 0.5, 6.0, 7.0, 0.5):
         assert governor.cut(0, On()) is None
@@ -196,14 +196,14 @@ def test_two_noisy_looks_at_the_queue_change_no_level(tmp_path: Path) -> None:
 )
 def test_grades_are_forgotten_with_the_mapping_the_layout_and_the_registry(other: On, tmp_path: Path) -> None:
     stay_at(4, tmp_path)
-    governor = Governor(Home(tmp_path), Overload(control="levels"), clock=lambda: NEVER)
+    governor = Governor(PipelineFolder(tmp_path), Overload(control="levels"), clock=lambda: NEVER)
     governor.cut(0, On())
     shed = Shed(5, 5, ((0, 5),), 0, ((2, 50), (9, 50)), looked_at=10)
     governor.learn(Report(0, 1, 100, 0, 0, 100.0, level=4), Notes((), (), shed=(shed,)), is_usual=True)
     same, newer = governor.cut(1, On()), governor.cut(2, On(version=2))
     assert same is not None and newer is not None and same.floor == newer.floor == 2
     governor.cut(3, replace(other, version=other.version))
-    cut, state = governor.cut(4, other), State.read(Home(tmp_path).overload)
+    cut, state = governor.cut(4, other), State.read(PipelineFolder(tmp_path).overload)
     assert cut is not None and cut.floor is None and not state.grades and not state.memory.profile.grades
 
 
@@ -267,7 +267,7 @@ def test_who_was_away_for_longer_than_between_two_batches_was_idle(
     tmp_path: Path, away_s: float, is_idle: bool
 ) -> None:
     """What came during a long last batch has waited for it, unless nothing came for a while since."""
-    governor = Governor(Home(tmp_path), Overload(delay_s=2.0), every_s=5.0)
+    governor = Governor(PipelineFolder(tmp_path), Overload(delay_s=2.0), every_s=5.0)
     fullness = governor.fullness(1, State(ended_s=100.0, busy_s=60.0), 100.0 + away_s)
     assert (fullness == 0.0) == is_idle
 
@@ -373,10 +373,10 @@ def test_as_many_posts_are_kept_to_learn_from_however_few_tasks_there_are(
     session.conf.set("spark.sql.shuffle.partitions", "200")
     try:
         plan, state = Plan("partitioned", 2), tmp_path / "state"
-        Pipeline(posts, registry, MemorySink(), state, plan=plan, spread=False).run()
+        Pipeline(posts, registry, MemorySink(), state, plan=plan, distinct_ids=False).run()
     finally:
         session.conf.set("spark.sql.shuffle.partitions", before)
-    assert Seen(Home(state).seen).rows > oracle.ROWS  # of three batches of one task each, 10 of the first
+    assert Seen(PipelineFolder(state).seen).rows > oracle.ROWS  # of three batches of one task each, 10 of the first
 
 
 @pytest.mark.spark

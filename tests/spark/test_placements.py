@@ -15,8 +15,8 @@ import pytest
 from tests.spark import oracle
 from tests.spark.inprocess import found, read
 from tidings.analysis import ENGLISH
-from tidings.cluster.home import Home
-from tidings.cluster.learning import Learn, Teacher
+from tidings.cluster.learning import Learn, MappingLearner
+from tidings.cluster.pipeline_folder import PipelineFolder
 from tidings.cluster.releases import Plan, Release, Releases
 from tidings.cluster.seen import Seen
 from tidings.cluster.shares import Shares
@@ -46,8 +46,8 @@ class World:
         return Registry.create(self.folder / "registry")
 
     @property
-    def home(self) -> Home:
-        return Home(self.folder / "state")
+    def home(self) -> PipelineFolder:
+        return PipelineFolder(self.folder / "state")
 
     def change(self, count: int = 25) -> None:
         """Some subscribe, some of them anew, and some leave."""
@@ -90,7 +90,7 @@ def test_every_partitioner_and_placer_delivers_what_brute_force_does(
     releases = world.releases(placer)
     world.check(releases.release(world.registry, world.registry.version))
     rule = Learn(partitioner, split=partitioner in ("salb", "hash"))
-    world.home.mappings.put(*Teacher(world.home, rule, world.registry).learn())
+    world.home.mappings.put(*MappingLearner(world.home, rule, world.registry).learn())
     release = releases.release(world.registry, world.registry.version)
     assert (release.mapping, release.placement) == ("learned-1", PlacementPolicy(placer).name)
     world.check(release)
@@ -107,8 +107,8 @@ def test_what_a_page_promises_is_what_the_placement_does_then(world: World, plac
     releases = world.releases(placement)
     releases.release(world.registry, world.registry.version)
     with pytest.raises(DataError, match="registry has to be known; name it"):
-        Teacher(world.home, Learn("salb")).learn()
-    mapping, page = Teacher(world.home, Learn("salb"), world.registry).learn()
+        MappingLearner(world.home, Learn("salb")).learn()
+    mapping, page = MappingLearner(world.home, Learn("salb"), world.registry).learn()
     world.home.mappings.put(mapping, page)
     release = releases.release(world.registry, world.registry.version)
     posts = POSTS.take(list(range(0, POSTS.num_rows, 5)))

@@ -17,13 +17,13 @@ from typing import Literal
 
 from tidings.cli import java
 from tidings.model import DataError
+from tidings.spark.interpreter import TIMEOUT_S, import_problem, named_worker
 from tidings.spark.jars import connector_jars, jar_folder
 
 OLDEST_PYTHON = (3, 11)
 LEAST_MEMORY_BYTES = 4 << 30
 LEAST_DISK_BYTES = 5 << 30
 FULL_DISK_BYTES = 200 << 20
-TIMEOUT_S = 180.0
 
 # As a user would: publications through mapInArrow, so the session, the JVM, pandas and the workers are all tried.
 _TRY_SPARK = """
@@ -91,19 +91,9 @@ def pandas() -> Check:
 def worker_python() -> Check:
     """Spark starts its workers with PYSPARK_PYTHON, or with whatever python3 is on PATH."""
     name = "Python of Spark's workers"
-    worker = os.environ.get("PYSPARK_PYTHON") or "python3"
-    advice = f"export PYSPARK_PYTHON={sys.executable}"
-    code = "import sys, tidings; print('%d.%d' % sys.version_info[:2])"
-    try:
-        ran = subprocess.run([worker, "-c", code], capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return Check(name, "bad", f"{worker} cannot be run: {error}", advice)
-    if ran.returncode:
-        why = (ran.stderr.strip().splitlines() or [f"exit code {ran.returncode}"])[-1]
-        return Check(name, "bad", f"{worker} cannot import tidings: {why}", advice)
-    ours = ".".join(platform.python_version_tuple()[:2])
-    if ran.stdout.strip() != ours:
-        return Check(name, "bad", f"{worker} is Python {ran.stdout.strip()}, the driver has {ours}", advice)
+    worker = named_worker()
+    if problem := import_problem(worker):
+        return Check(name, "bad", problem, f"export PYSPARK_PYTHON={sys.executable}")
     return Check(name, "ok", f"{worker} imports tidings")
 
 

@@ -23,6 +23,7 @@ from rich.table import Table
 
 from tidings.analysis import ENGLISH
 from tidings.cli.board import Totals, board
+from tidings.cli.output import tell_compiling
 from tidings.cli.plot import Panel, save
 from tidings.cli.screen import Screen, check
 from tidings.cli.terminal import cell
@@ -102,6 +103,7 @@ def play(console: Console, wanted: Wanted) -> bool:
     """Run it; False if what it found is not what brute force finds."""
     with tempfile.TemporaryDirectory(prefix="tidings-demo-", ignore_cleanup_errors=True) as folder:
         home = Path(folder)
+        tell_compiling()
         posts = Posts(seed=wanted.seed, rate_per_s=wanted.rate, readable=True)
         sample = posts.table(_SAMPLE)
         registry = Registry(home / "registry")
@@ -155,7 +157,7 @@ def _pipeline(spark: SparkSession, wanted: Wanted, show: _Show, checkpoint: Path
     options = {"seed": wanted.seed, "rate": wanted.rate, "rows_per_batch": 2 * wanted.rate, "readable": "true"}
     stream = spark.readStream.format(NAME).options(**options).load()
     plan = Plan("partitioned", _MATCHERS)
-    return Pipeline(stream, show.registry, show.screen, checkpoint, plan=plan, sample=sample, spread=False)
+    return Pipeline(stream, show.registry, show.screen, checkpoint, plan=plan, sample=sample, distinct_ids=False)
 
 
 def _full_speed(spark: SparkSession, registry: Registry, seed: int, home: Path, console: Console) -> float:

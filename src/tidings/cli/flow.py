@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from tidings.cli.files import PIECE_ROWS, TableFile
-from tidings.cli.output import progress, tell_rejected
+from tidings.cli.output import progress, tell_compiling, tell_rejected
 from tidings.cli.sinks import Write, counted, printed, saved
 from tidings.cli.terminal import say
 from tidings.engine import Engine
@@ -39,6 +39,7 @@ def match_files(posts: Path, subscriptions: Path, output: Path | None, output_fo
     sample = file.read(MAX_ROWS)
     if "id" not in sample.column_names:
         say(f"{posts.name} has no column 'id': the numbers of its rows, from 0, serve as ids", err=True)
+    tell_compiling()
     with opened(subscriptions, _with_ids(sample, 0)) as engine:
         sink = saved(output) if output else printed(output_format, limit)
         mixed = output is None and output_format != "table" and sys.stdout.isatty()  # data and a bar on one screen

@@ -62,19 +62,19 @@ def learn(  # noqa: PLR0913  # each is an option
 
     require_spark()
     from tidings.cli.output import progress  # noqa: PLC0415
-    from tidings.cluster.home import Home  # noqa: PLC0415
-    from tidings.cluster.learning import Learn, Teacher  # noqa: PLC0415
+    from tidings.cluster.learning import Learn, MappingLearner  # noqa: PLC0415
+    from tidings.cluster.pipeline_folder import PipelineFolder  # noqa: PLC0415
     from tidings.registry import Registry  # noqa: PLC0415
 
     named = split or registry
     known = None if named is None else Registry(named)
     if known is not None and known.version < 0:
         raise DataError(f"there is no registry at {str(named)!r}; name the folder where subscriptions are kept")
-    teacher = Teacher(Home(checkpoint), Learn(partitioner.value, split is not None), known)
+    mapping_learner = MappingLearner(PipelineFolder(checkpoint), Learn(partitioner.value, split is not None), known)
     with progress("learning", None):
-        mapping, page = teacher.learn(matchers, None if posts is None else _counted(posts, split is not None))
+        mapping, page = mapping_learner.learn(matchers, None if posts is None else _counted(posts, split is not None))
     if not dry_run:
-        page = teacher.home.mappings.put(mapping, page)
+        page = mapping_learner.home.mappings.put(mapping, page)
     _print(page, output_format)
 
 

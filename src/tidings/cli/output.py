@@ -35,6 +35,14 @@ def progress(what: str, total: int | None, *, shown: bool = True) -> Iterator[Ca
         yield lambda done: bars.advance(task, done)
 
 
+def tell_compiling() -> None:
+    """Say on a terminal that the first match waits for the JIT compiler, if it does."""
+    from tidings.index.compiling import NOTICE, is_cold  # noqa: PLC0415  # not all commands need the index
+
+    if Console(stderr=True).is_terminal and is_cold():
+        say(NOTICE, err=True)
+
+
 def tell_rejected(what: str, rejected: int, total: int, reasons: list[str]) -> None:
     """How many rows could not be used, and why the first of them could not, on stderr."""
     if not rejected:

@@ -37,7 +37,9 @@ def run(
 
 def _run(config: Config, once: bool, file: Path | None) -> None:
     from tidings.cli.board import Totals, board  # noqa: PLC0415
+    from tidings.cli.output import tell_compiling  # noqa: PLC0415
 
+    tell_compiling()
     spark = config.session()
     enough = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):

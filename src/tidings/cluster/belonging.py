@@ -14,14 +14,14 @@ from typing import Any
 from uuid import uuid4
 
 from tidings.arrays.pages import replace_json
-from tidings.cluster.home import Home
+from tidings.cluster.pipeline_folder import PipelineFolder
 from tidings.model import DataError
 
 PAGE = "pipeline.json"
 ANEW = "or name a new checkpoint folder, which matches all that the source still has, also what was matched before"
 
 
-def claimed(home: Home) -> str:
+def claimed(home: PipelineFolder) -> str:
     """The name under which sinks know the pipeline of a folder; what does not belong together is refused."""
     query, page = query_id(home.checkpoint), home.path / PAGE
     if not page.exists():
@@ -47,7 +47,7 @@ def claimed(home: Home) -> str:
     return str(found["name"])
 
 
-def tie(home: Home, query: str) -> None:
+def tie(home: PipelineFolder, query: str) -> None:
     """The pipeline of a folder runs as this query of Spark, here."""
     page = home.path / PAGE
     found, tied = _read(page), {"query": query, "path": str(home.path)}
@@ -55,7 +55,7 @@ def tie(home: Home, query: str) -> None:
         replace_json(page, found | tied)
 
 
-def offsets(home: Home, batch: int) -> str:
+def offsets(home: PipelineFolder, batch: int) -> str:
     """A hash of what Spark has written down about the posts of a batch; empty if that is not there."""
     try:
         return sha256((home.checkpoint / "offsets" / str(batch)).read_bytes()).hexdigest()[:16]
@@ -63,7 +63,7 @@ def offsets(home: Home, batch: int) -> str:
         return ""
 
 
-def _refuse_a_copy(home: Home, found: dict[str, Any]) -> None:
+def _refuse_a_copy(home: PipelineFolder, found: dict[str, Any]) -> None:
     """Two pipelines of one name would take each other's batches for their own; one that was moved is no copy."""
     other = Path(str(found.get("path", home.path)))
     try:

@@ -19,7 +19,7 @@ from tidings.analysis import ENGLISH, Analyser
 from tidings.arrays import IdArray, IntArray
 from tidings.cluster.filings import Filings, filed_under, merged, terms_of
 from tidings.cluster.homes import Homes, once
-from tidings.cluster.journal import Load
+from tidings.cluster.journal import MatcherReport
 from tidings.cluster.placing import Placement, Routing, place
 from tidings.cluster.router import Router
 from tidings.index import GuardIndex
@@ -59,7 +59,7 @@ class Loads:
     """What each matcher did, and what each parcel brings: ``posts[p]`` publications were sent for it, and
     ``filed[p]`` times a subscription is filed under a term in it. Both int64[parcels]."""
 
-    matchers: tuple[Load, ...]
+    matchers: tuple[MatcherReport, ...]
     posts: IntArray
     filed: IntArray
 
@@ -99,7 +99,7 @@ class Cluster:
         self._placer, self._routing = placer, routing
         count = mapping.matchers if mapping else 1
         self.members = [Member(GuardIndex(analyser, sample, clock), self.no_homes()) for _ in range(count)]
-        self._loads: list[Load] = []
+        self._loads: list[MatcherReport] = []
         self._touched: IntArray = np.zeros(0, dtype=np.int64)
         self._start_counting()
 
@@ -270,5 +270,5 @@ class Cluster:
         return Loads(tuple(self._loads), self._touched, filed)
 
     def _start_counting(self) -> None:
-        self._loads = [Load(matcher, 0, 0, 0, 0.0) for matcher in range(len(self.members))]
+        self._loads = [MatcherReport(matcher, 0, 0, 0, 0.0) for matcher in range(len(self.members))]
         self._touched = np.zeros(self.mapping.parcels.count if self.mapping else 0, dtype=np.int64)

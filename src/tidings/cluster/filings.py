@@ -11,11 +11,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tidings.analysis.vocabulary import TermSets
-from tidings.arrays import IdArray
+from tidings.arrays import IdArray, NamedArrays
 from tidings.arrays.files import open_arrays
 from tidings.arrays.strings import StringTable
 from tidings.model import DataError
-from tidings.terms.dictionary import Arrays
 
 _ID, _OFFSETS, _TERMS = "subscription_", "filed_offsets", "filed_terms"
 
@@ -43,7 +42,7 @@ class Filings:
         """The same where term t has the number ``numbers[t]``."""
         return Filings(self.ids, TermSets(self.terms.offsets, numbers[self.terms.ids]))
 
-    def arrays(self) -> Arrays:
+    def arrays(self) -> NamedArrays:
         """As arrays of a file, beside those of a router."""
         named = {f"{_ID}{name}": array for name, array in self.ids.arrays().items()}
         return {**named, _OFFSETS: self.terms.offsets, _TERMS: self.terms.ids}

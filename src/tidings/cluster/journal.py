@@ -44,8 +44,8 @@ class Pin:
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
-    """What one matcher did in a batch. In the replicated layout, a matcher is a partition of the publications.
+class MatcherReport:
+    """How a batch went at one matcher. In the replicated layout, a matcher is a partition of the publications.
 
     ``copies_shed``: posts that it was spared in an overload; ``lost``: the matches that are missing for it, estimated.
     """
@@ -77,7 +77,7 @@ class Report:
     rejected: int
     matches: int
     ms: float
-    loads: tuple[Load, ...] = ()
+    loads: tuple[MatcherReport, ...] = ()
     level: int = 0
     posts_cut: int = 0
     posts_dropped: int = 0
@@ -137,9 +137,9 @@ class Journal:
         """None while a batch has not ended."""
         found = _read(self._file(batch, _REPORT))
         try:
-            return (
-                None if found is None else Report(**found | {"loads": tuple(Load(**load) for load in found["loads"])})
-            )
+            if found is None:
+                return None
+            return Report(**found | {"loads": tuple(MatcherReport(**load) for load in found["loads"])})
         except (KeyError, TypeError, ValueError) as error:
             raise _unreadable(self._file(batch, _REPORT), error) from None
 

@@ -8,8 +8,8 @@ import time
 from collections.abc import Iterable
 from datetime import datetime
 
-from tidings.cluster.journal import Load
-from tidings.cluster.learning import FEWEST_POSTS, HELD_OUT, Teacher
+from tidings.cluster.journal import MatcherReport
+from tidings.cluster.learning import FEWEST_POSTS, HELD_OUT, MappingLearner
 from tidings.cluster.seen import Seen
 from tidings.model.values import utc_now
 
@@ -18,12 +18,12 @@ _REST = 10
 _log = logging.getLogger(__name__)
 
 
-class Learner:
+class BackgroundLearner:
     """Looks at a pipeline after each batch, and learns one mapping at a time; it rests for ten times as long as that
     took. What it has learned it puts into the folder of mappings, if it is better than what is there."""
 
-    def __init__(self, teacher: Teacher) -> None:
-        self._teacher = teacher
+    def __init__(self, mapping_learner: MappingLearner) -> None:
+        self._mapping_learner = mapping_learner
         self._began = utc_now()
         self._thread: threading.Thread | None = None
         self._rests_until = 0.0
@@ -46,7 +46,7 @@ class Learner:
 
     def reason(self, batch: int) -> str:
         """Why a mapping should be learned now; empty if it should not."""
-        home, rule = self._teacher.home, self._teacher.rule
+        home, rule = self._mapping_learner.home, self._mapping_learner.rule
         if not (rule.after_posts or rule.every_s or rule.imbalance):
             return ""
         rows, pin = Seen(home.seen).rows, home.journal.pin(batch)
@@ -67,7 +67,7 @@ class Learner:
         return ""
 
     def _is_uneven(self, batch: int, mapping: str) -> bool:
-        journal, rule = self._teacher.home.journal, self._teacher.rule
+        journal, rule = self._mapping_learner.home.journal, self._mapping_learner.rule
         for number in range(batch, batch - rule.batches, -1):
             pin, report = journal.pin(number), journal.report(number)
             if pin is None or report is None or pin.mapping != mapping:
@@ -79,21 +79,21 @@ class Learner:
     def _learn(self) -> None:
         began = time.monotonic()
         try:
-            mapping, page = self._teacher.learn()
-            self._teacher.home.mappings.note_try(page.at)
+            mapping, page = self._mapping_learner.learn()
+            self._mapping_learner.home.mappings.note_try(page.at)
             is_better = page.after.throughput > _BETTER * page.before.throughput
             if is_better:
-                page = self._teacher.home.mappings.put(mapping, page)
+                page = self._mapping_learner.home.mappings.put(mapping, page)
             _log.info("%s: %s", page.name if is_better else "no better than before", page)
         except Exception:  # whatever it is, batches go on
             _log.exception("no mapping was learned")
         self._rests_until = time.monotonic() + _REST * (time.monotonic() - began)
 
 
-def imbalance(loads: Iterable[Load], matchers: int) -> float:
+def imbalance(loads: Iterable[MatcherReport], matchers: int) -> float:
     """The largest load of a batch, in posts, where the mean of all matchers is 1; [S3TM] Eq. 4.
 
-    >>> imbalance([Load(0, 30, 0, 0, 0.0), Load(3, 10, 0, 0, 0.0)], matchers=4)
+    >>> imbalance([MatcherReport(0, 30, 0, 0, 0.0), MatcherReport(3, 10, 0, 0, 0.0)], matchers=4)
     3.0
     """
     posts = [load.posts for load in loads]

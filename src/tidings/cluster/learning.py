@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from tidings.analysis import Analyser
-from tidings.cluster.home import Home
 from tidings.cluster.mappings import Figures, Page
+from tidings.cluster.pipeline_folder import PipelineFolder
 from tidings.cluster.placing import place
 from tidings.cluster.releases import newest_release
 from tidings.cluster.router import Router
@@ -82,14 +82,14 @@ class Learn:
 
 
 @dataclass(frozen=True, slots=True)
-class Teacher:
+class MappingLearner:
     """Learns mappings for the pipeline in a folder, in any process.
 
     To split terms, or where subscriptions are not placed by their rarest terms, it has to know the ``registry``, and
     the better if it has the ``sample`` of the pipeline.
     """
 
-    home: Home
+    home: PipelineFolder
     rule: Learn = field(default_factory=Learn)
     registry: Registry | None = None
     sample: pa.Table | None = None

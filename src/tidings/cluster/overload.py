@@ -25,9 +25,9 @@ from typing import Any, Literal, Protocol
 from tidings.arrays.pages import replace_json
 from tidings.cluster.backlog import Backlog, planned_end
 from tidings.cluster.cut import Cut
-from tidings.cluster.home import Home
 from tidings.cluster.journal import Report
 from tidings.cluster.notes import Notes
+from tidings.cluster.pipeline_folder import PipelineFolder
 from tidings.model import DataError
 from tidings.shedding import POLICIES, Controller, Graded, Levels, Memory, Profile, Timed, Work, allowed_s
 from tidings.shedding.controller import Last
@@ -188,7 +188,7 @@ class Waiting:
 class Governor:
     """Decides how much of each batch is left undone. ``every_s``: the time between two batches that was asked for."""
 
-    home: Home
+    home: PipelineFolder
     overload: Overload
     every_s: float = 0.0
     clock: Callable[[], float] = time.time
@@ -326,5 +326,5 @@ def admitted(checkpoint: str | Path, first: int = FIRST) -> int:
 
     It is a good bound for a source: ``posts_from_kafka(…, records_per_batch=2 * admitted("state"))``.
     """
-    state = State.read(Home(Path(checkpoint)).overload)
+    state = State.read(PipelineFolder(Path(checkpoint)).overload)
     return state.admitted or (state.pace.admitted if state.pace.is_measured else first)

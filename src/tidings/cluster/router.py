@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from tidings.analysis import ENGLISH, Analyser
 from tidings.analysis.vocabulary import TermSets
-from tidings.arrays import IdArray, IntArray
+from tidings.arrays import IdArray, IntArray, NamedArrays
 from tidings.arrays.files import JSON, ArrayFile, named, open_verified, write_arrays
 from tidings.index.guard import MAX_READER_BYTES
 from tidings.model import DataError
@@ -29,7 +29,7 @@ from tidings.partitioning.mapping import MAX_MATCHERS, HashArray, Owners, TermPa
 from tidings.partitioning.sets import MatcherSets
 from tidings.tables.columns import place_columns
 from tidings.tables.validity import good_rows
-from tidings.terms.dictionary import Arrays, Dictionary
+from tidings.terms.dictionary import Dictionary
 from tidings.terms.reader import Reader
 
 FORMAT = 5
@@ -200,7 +200,7 @@ class Router:
         """A router of the terms that it sends for, and the id there of each term, or -1."""
         return self.part(self._filed > 0, self._filed)
 
-    def save(self, path: Path, beside: Arrays | None = None) -> None:
+    def save(self, path: Path, beside: NamedArrays | None = None) -> None:
         """Write it to a file, with some other arrays beside its own."""
         analyser = self.analyser
         meta: dict[str, JSON] = {

@@ -20,13 +20,12 @@ from tidings.cluster.cluster import Cluster, Member
 from tidings.cluster.filings import Filings, merged
 from tidings.cluster.homes import Homes
 from tidings.cluster.router import Router
-from tidings.index import GuardIndex
+from tidings.index import COMPACTION, GuardIndex
 from tidings.index.store import Store, described
 from tidings.partitioning import Mapping
 from tidings.placement import RAREST, Placer
 
 HOMES, ROUTER = "homes-", "router-"
-_MAX_BURDEN, _MAX_SEGMENTS, _SMALL = 0.3, 8, 1 << 16
 _UNSAVED = -1
 
 
@@ -114,7 +113,7 @@ class Shares:
 
     def _written(self, member: Member) -> Part:
         index = member.index
-        if index.segment_count >= _MAX_SEGMENTS or (len(index) > _SMALL and index.burden > _MAX_BURDEN):
+        if COMPACTION.is_due(index.segment_count + 1, len(index), index.burden):  # with the one that saving makes
             index.compact()
         segments = index.save_beside(self._store, index.unsaved())
         homes = f"{HOMES}{uuid4().hex}.tidings" if len(member.homes) else ""
@@ -130,7 +129,7 @@ class Shares:
         if not self._routers and not len(router):
             return  # nobody has ever asked for anything
         name = f"{ROUTER}{uuid4().hex}.tidings"
-        if not self._routers or len(self._routers) >= _MAX_SEGMENTS:
+        if not self._routers or len(self._routers) >= COMPACTION.max_segments:
             cluster.tidy()
             router = cluster.router or router
             router.save(self._store.path / name, cluster.filings[0].arrays())

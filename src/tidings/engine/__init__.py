@@ -1,5 +1,6 @@
 """One process: subscribe, publish, get the matches."""
 
-from tidings.engine.engine import Engine, Stats
+from tidings.engine.engine import Engine
+from tidings.engine.stats import Stats
 
 __all__ = ["Engine", "Stats"]

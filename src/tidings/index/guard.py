@@ -25,12 +25,12 @@ from tidings.index.bulk import file_plain
 from tidings.index.entries import Entry, joined, loose
 from tidings.index.filing import Filer
 from tidings.index.matcher import Clock, Counters, Matches
-from tidings.index.predicates import Arrays, Predicates
+from tidings.index.predicates import PredicateArrays, Predicates
 from tidings.index.recent import Counts, Recent
 from tidings.index.renumbering import Numbering
 from tidings.index.scanning import Deliveries, Found, Scratch, State, blocks, fanned_out, scan_one
 from tidings.index.segment import Segment, Source, compiled, living, tidied, together
-from tidings.index.store import Filed, Saved, Store, Unsaved, unsaved
+from tidings.index.store import Contents, Saved, Store, Unsaved, unsaved
 from tidings.index.subscribers import TEXT, Record, Row, latest, table_of
 from tidings.language import Conjunction, Sequence, normal_form, parse_normal, to_text
 from tidings.language.plain import PlainWords
@@ -74,7 +74,7 @@ class Shown(NamedTuple):
     """What a change leaves for readers. They are fewer than changes, so one of them makes a State of it."""
 
     terms: Dictionary
-    predicates: Arrays
+    predicates: PredicateArrays
     has_sequences: bool
     segments: tuple[Segment, ...]
     recent: Recent
@@ -111,7 +111,7 @@ class GuardIndex:
         self._segments: tuple[Segment, ...] = ()
         self._saved = Saved()
         self._recent = Recent()
-        self._set_filed(Filed(Dictionary(), Predicates(), ()))
+        self._set_contents(Contents(Dictionary(), Predicates(), ()))
         self._show(0)
 
     def __len__(self) -> int:
@@ -255,7 +255,7 @@ class GuardIndex:
                     segments.append(numbering.including(late.entries, self._terms, self._predicates).compiled(late))
                 dead = [_ids_buried_after(part, moment) for part in old]
                 self.check_files()
-                self._set_filed(Filed(numbering.terms, numbering.predicates, tuple(segments)))
+                self._set_contents(Contents(numbering.terms, numbering.predicates, tuple(segments)))
                 for ids in dead:
                     self._bury_numbers(segment, segment.subscribers.ids.find_many(ids), 1, count=0)
                 self._show(1)
@@ -283,7 +283,7 @@ class GuardIndex:
             self._freeze()
             if len(self._segments) == len(self._saved.names):  # an empty one, to say who died
                 self._segments = (*self._segments, compiled(Recent().source(), self._predicates))
-            return unsaved(Filed(self._terms, self._predicates, self._segments), self._saved)
+            return unsaved(Contents(self._terms, self._predicates, self._segments), self._saved)
 
     def check_files(self) -> None:
         """A DataError if somebody has written into a file that is mapped. Cost: 2 µs a file."""
@@ -313,7 +313,7 @@ class GuardIndex:
     @classmethod
     def of_files(
         cls,
-        filed: Filed,
+        filed: Contents,
         saved: Saved,
         analyser: Analyser,
         sample: pa.Table | None = None,
@@ -326,8 +326,8 @@ class GuardIndex:
             index._local.scratch = Scratch(filed.terms, analyser, known.reader)
         return index
 
-    def _holding(self, filed: Filed, saved: Saved) -> GuardIndex:
-        self._set_filed(filed)
+    def _holding(self, filed: Contents, saved: Saved) -> GuardIndex:
+        self._set_contents(filed)
         self._saved = saved
         self._count = sum(int(np.count_nonzero(segment.subscribers.died == 0)) for segment in filed.segments)
         self._show(1)
@@ -346,7 +346,7 @@ class GuardIndex:
             predicates: int = sum(array.nbytes for array in self._predicates.filled().values())
             return predicates + self._recent.size_bytes + sum(segment.size_bytes for segment in self._segments)
 
-    def _set_filed(self, filed: Filed) -> None:
+    def _set_contents(self, filed: Contents) -> None:
         self._terms: Dictionary = filed.terms
         self._predicates: Predicates = filed.predicates
         self._segments = filed.segments

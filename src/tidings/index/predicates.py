@@ -21,7 +21,7 @@ from tidings.model.region import Rectangle
 from tidings.tables.columns import LAT, LON, Slot, instant_key, number_key, number_keys
 from tidings.terms.dictionary import Dictionary
 
-Arrays = tuple[npt.NDArray[Any], ...]
+PredicateArrays = tuple[npt.NDArray[Any], ...]
 
 FIELDS = ("kinds", "slots", "keys", "circles", "sequence_words", "sequence_offsets")
 
@@ -43,14 +43,14 @@ class Predicates:
     sequence_words: Growing
     sequence_offsets: Growing
     _known: dict[object, int]
-    _arrays: Arrays | None
+    _arrays: PredicateArrays | None
 
     def __init__(self) -> None:
         self.kinds, self.slots, self.keys = Growing(np.int8), Growing(np.int32, 2), Growing(np.int64, 4)
         self.circles = Growing(np.float64, 3)
         self.sequence_words, self.sequence_offsets = Growing(np.int32), Growing(np.int32)
         self._known = {}
-        self._arrays: Arrays | None = None
+        self._arrays: PredicateArrays | None = None
 
     def __len__(self) -> int:
         return len(self.kinds)
@@ -76,7 +76,7 @@ class Predicates:
             added = self._add(CIRCLE, (circle, 0), (0, 0, 0, 0))
         return self._known.setdefault(atom, added)
 
-    def arrays(self) -> Arrays:
+    def arrays(self) -> PredicateArrays:
         """As the kernels take them, in the order of FIELDS; longer than what is there."""
         if self._arrays is None:
             self._arrays = tuple(getattr(self, name).view for name in FIELDS)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,7 @@ from tidings.index import kernels
 from tidings.index.boxes.kernels import match_boxes
 from tidings.index.entries import Entries
 from tidings.index.fan_out.kernels import fan_out, fan_out_masks
-from tidings.index.predicates import Arrays
+from tidings.index.predicates import PredicateArrays
 from tidings.index.recent import RecentView
 from tidings.index.segment import Segment
 from tidings.index.single.kernels import fan_out_one, match_one
@@ -31,6 +31,8 @@ from tidings.terms.dictionary import Dictionary
 from tidings.terms.reader import Batch, Post, Reader
 
 MaskArray = npt.NDArray[np.uint32]
+Room = tuple[npt.NDArray[Any], ...]
+"""Arrays that a kernel writes to."""
 
 BATCH_ROWS = 4096
 _FIRST_ROOM = 1 << 20
@@ -41,7 +43,7 @@ class State:
     """What a reader sees: it never changes, but for what the reader cannot see."""
 
     terms: Dictionary
-    predicates: Arrays
+    predicates: PredicateArrays
     has_sequences: bool
     segments: tuple[Segment, ...]
     recent: RecentView
@@ -170,14 +172,14 @@ def _each_once(block: Block, counters: IntArray) -> Block:
     return block._replace(ends=ends, queries=left, masks=joined)
 
 
-def _room(scratch: Scratch, part: Segment | RecentView, table: Entries, ends: IntArray, counters: IntArray) -> Arrays:
+def _room(scratch: Scratch, part: Segment | RecentView, table: Entries, ends: IntArray, counters: IntArray) -> Room:
     """Where the kernel of a table writes."""
     has_boxes = len(table.runs) > 0
     out = (scratch.out, scratch.masks) if has_boxes else (scratch.out,)
     return *scratch.marks(part.query_count, has_boxes), *out, ends, counters
 
 
-def _matched(state: State, batch: Batch, table: Entries, row: int, room: Arrays) -> int:
+def _matched(state: State, batch: Batch, table: Entries, row: int, room: Room) -> int:
     """One call of a kernel: the first row that was not matched."""
     publications = batch.terms.ids, batch.terms.offsets, batch.numbers, batch.lon, batch.lat
     tokens = batch.tokens.offsets, batch.tokens.ids

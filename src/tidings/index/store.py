@@ -14,12 +14,11 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from tidings.analysis import Analyser
 from tidings.analysis.analyser import FOLDING
-from tidings.arrays import IntArray
+from tidings.arrays import IntArray, NamedArrays
 from tidings.arrays.files import JSON, ArrayFile, named, open_verified, write_arrays
 from tidings.arrays.pages import checked, read_page, replace_json
 from tidings.arrays.strings import StringTable
@@ -36,11 +35,9 @@ _SEGMENT = "segment-"
 _NO_VERSION = 1 << 63
 _PLAIN, _BOXES, _TERM, _PREDICATE = "plain_", "boxes_", "term_", "predicate_"
 
-Arrays = dict[str, npt.NDArray[Any]]
 
-
-class Filed(NamedTuple):
-    """Terms and predicates, and all that is filed by their numbers."""
+class Contents(NamedTuple):
+    """What an index holds: terms and predicates, and the segments that are filed by their numbers."""
 
     terms: Dictionary
     predicates: Predicates
@@ -65,13 +62,13 @@ class Unsaved:
     """What is not in files: segments, the terms and predicates that came with them, and who is dead in any segment."""
 
     segments: tuple[Segment, ...]
-    new: Arrays
+    new: NamedArrays
     dead: tuple[IntArray, ...]
     terms: int
     predicates: int
 
 
-def unsaved(filed: Filed, saved: Saved) -> Unsaved:
+def unsaved(filed: Contents, saved: Saved) -> Unsaved:
     """What has to be written, as it is now: whatever happens to the index meanwhile does not change it."""
     numbers = np.arange(len(filed.terms), dtype=np.int32)
     numbers[: saved.terms] = -1
@@ -101,7 +98,7 @@ class Store:
     path: Path
     language: str
 
-    def read(self) -> tuple[Filed, Saved, int, object] | None:
+    def read(self) -> tuple[Contents, Saved, int, object] | None:
         """What is there, mapped, with the version of the registry and its mark; None if nothing is.
 
         A file that cannot be used is a DataError; the mark is as it was found.
@@ -122,7 +119,9 @@ class Store:
             raise DataError(f"{manifest}: what it names are no segments of its folder")
         return *self.load(names), version, found.get("mark", "")
 
-    def load(self, names: Sequence[str], open_file: Callable[[Path], ArrayFile] = open_verified) -> tuple[Filed, Saved]:
+    def load(
+        self, names: Sequence[str], open_file: Callable[[Path], ArrayFile] = open_verified
+    ) -> tuple[Contents, Saved]:
         """What the segments of these names hold, in the order in which they were written."""
         terms, predicates = Dictionary(), Predicates()
         segments: list[Segment] = []
@@ -135,7 +134,7 @@ class Store:
             except (KeyError, TypeError, ValueError, IndexError) as error:
                 raise DataError(f"{file.path}: not a segment of tidings: {error!r}") from None
         saved = Saved(tuple(names), len(terms), len(predicates), tuple(files))
-        return Filed(terms, predicates, tuple(segments)), saved
+        return Contents(terms, predicates, tuple(segments)), saved
 
     def write(self, what: Unsaved, saved: Saved, version: int, mark: str = "") -> Saved:
         """Write what is not saved, and let the index be at ``version``. After a DataError it is as before, or done.
@@ -174,10 +173,12 @@ class Store:
         """Remove the manifest, so that the index is built again."""
         (self.path / MANIFEST).unlink(missing_ok=True)
 
-    def _write_segment(self, name: str, segment: Segment, new: Arrays, dead: Sequence[IntArray], terms: int) -> None:
+    def _write_segment(
+        self, name: str, segment: Segment, new: NamedArrays, dead: Sequence[IntArray], terms: int
+    ) -> None:
         subscribers = segment.subscribers
         texts = {"subscriber": subscribers.subscribers, "tag": subscribers.tags, "query": subscribers.queries}
-        arrays: Arrays = {
+        arrays: NamedArrays = {
             **{f"{_PLAIN}{key}": array for key, array in segment.tables[0].arrays().items()},
             **{f"{_BOXES}{key}": array for key, array in segment.tables[1].arrays().items()},
             **{f"id_{key}": array for key, array in subscribers.ids.arrays().items()},
@@ -211,7 +212,7 @@ def _is_segment(name: object) -> bool:
     return isinstance(name, str) and name.startswith(_SEGMENT) and "/" not in name
 
 
-def _text_arrays(name: str, column: pa.LargeStringArray) -> Arrays:
+def _text_arrays(name: str, column: pa.LargeStringArray) -> NamedArrays:
     if column.offset:
         column = pa.concat_arrays([column])
     _, offsets, data = column.buffers()
@@ -222,18 +223,18 @@ def _text_arrays(name: str, column: pa.LargeStringArray) -> Arrays:
     }
 
 
-def _text_column(name: str, arrays: Arrays) -> pa.LargeStringArray:
+def _text_column(name: str, arrays: NamedArrays) -> pa.LargeStringArray:
     offsets, data = arrays[f"{name}_offsets"], arrays[f"{name}_data"]
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
     return pa.Array.from_buffers(pa.large_string(), len(offsets) - 1, buffers)
 
 
-def _beginning(prefix: str, arrays: Arrays) -> Arrays:
+def _beginning(prefix: str, arrays: NamedArrays) -> NamedArrays:
     return {key[len(prefix) :]: array for key, array in arrays.items() if key.startswith(prefix)}
 
 
 def _load(
-    arrays: Arrays, meta: dict[str, Any], terms: Dictionary, predicates: Predicates, segments: list[Segment]
+    arrays: NamedArrays, meta: dict[str, Any], terms: Dictionary, predicates: Predicates, segments: list[Segment]
 ) -> None:
     """Add the segment of a file to ``segments``, with its terms and predicates, and bury who is dead in any."""
     if new := _beginning(_TERM, arrays):

@@ -40,6 +40,12 @@ def survivors(ops: pa.ChunkedArray, ids: pa.ChunkedArray) -> IntArray:
     return np.sort(last[is_add[last]])
 
 
+def ended(changes: pa.Table, now: pa.TimestampScalar) -> pa.Table:
+    """The ids of the live subscriptions after ``changes`` whose ``until`` is ``now`` or earlier."""
+    live = changes.take(pa.array(survivors(changes["op"], changes["id"])))
+    return live.filter(pc.less_equal(live["until"], now)).select(["id"])
+
+
 def needed(changes: pa.Table, horizon: int, first_elsewhere: int) -> IntArray:
     """The numbers of the rows of ``changes``, which are in order, that a fold of ``horizon`` or a later version needs.
 

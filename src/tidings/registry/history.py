@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tidings.registry.tables import Stamp, View
+from tidings.registry.log import Stamp
+from tidings.registry.tables import View
 
 SEALED = ("version", "position", "at")
 """The columns that a mark is made of."""
@@ -35,7 +36,12 @@ def mark_of(table: str, changes: pa.Table) -> str:
     if not changes.num_rows:
         return f"{table}/-1/0/0"
     version, position, at = (changes[name][-1] for name in SEALED)
-    return f"{table}/{version.as_py()}/{position.as_py() >> _PLACE_BITS:x}/{at.value}"
+    return mark_text(table, version.as_py(), position.as_py(), at.value)
+
+
+def mark_text(table: str, version: int, position: int, at_us: int) -> str:
+    """The mark of a change, of which these are the version, the position and the microseconds since 1970."""
+    return f"{table}/{version}/{position >> _PLACE_BITS:x}/{at_us}"
 
 
 def mark_at(view: View, version: int) -> str:

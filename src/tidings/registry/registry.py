@@ -16,64 +16,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from pathlib import Path
-from typing import Literal
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from tidings.analysis import ENGLISH, Analyser
 from tidings.arrays.locks import exclusive
-from tidings.model import DataError, HistoryError, Rejected
-from tidings.model.values import utc, utc_now
+from tidings.model import DataError, Rejected
+from tidings.model.values import utc_now
 from tidings.registry import folder, schemas
 from tidings.registry.commits import DataFile, Grace
-from tidings.registry.folding import fold, in_order, needed, survivors
+from tidings.registry.folding import ended, fold, in_order, needed
 from tidings.registry.history import mark_at, mark_of, sealed_positions
-from tidings.registry.tables import GRACE, Rewritten, Stamp, StoredTable, Tidied, View
+from tidings.registry.log import KEPT, History, Receipt, Row, Stamp, check_versions, checked_now
+from tidings.registry.stamping import Op, rejections, stamped, stamped_rows
+from tidings.registry.tables import GRACE, Rewritten, StoredTable, Tidied, View
 from tidings.registry.validation import Checked, check_ids, check_subscriptions
 
 _ORDER = ("version", "position")
-
-
-@dataclass(frozen=True, slots=True)
-class History:
-    """How much of the past a registry can tell: the last ``versions``, if they are not older than ``hours``.
-
-    Of what was rejected the newest ``rejected`` rows are kept.
-    """
-
-    versions: int = 10_000
-    hours: float = 7 * 24.0
-    rejected: int = 10_000
-
-    def __post_init__(self) -> None:
-        for name in ("versions", "hours", "rejected"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
-                raise DataError(f"the history to keep: {name} is a number of 0 or more, got {value!r}")
-
-
-@dataclass(frozen=True, slots=True)
-class Receipt:
-    """What became of a bulk: ``accepted`` rows are in the log at ``version`` for good, the others were not written.
-
-    If no row was to be written, ``version`` is the newest one; else ``mark`` is its mark (:meth:`Registry.mark`).
-
-    >>> Receipt(3, 998, (Rejected("subscription", "s1", "why"), Rejected("subscription", "s2", "why")))
-    Receipt(version=3, accepted=998, rejected=<2 rows>)
-    """
-
-    version: int
-    accepted: int
-    rejected: tuple[Rejected, ...] = ()
-    mark: str = ""
-
-    def __repr__(self) -> str:
-        """Short, however many rows there are."""
-        return f"Receipt(version={self.version}, accepted={self.accepted}, rejected=<{len(self.rejected)} rows>)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +63,7 @@ class Registry:
     path: str | Path
     analyser: Analyser = ENGLISH
     clock: Callable[[], datetime] = utc_now
-    history: History = History()
+    history: History = KEPT
     _log: StoredTable = field(init=False, repr=False, compare=False)
     _rejected: StoredTable = field(init=False, repr=False, compare=False)
 
@@ -120,7 +81,7 @@ class Registry:
         path: str | Path,
         analyser: Analyser = ENGLISH,
         clock: Callable[[], datetime] = utc_now,
-        history: History = History(),
+        history: History = KEPT,
     ) -> Registry:
         """A registry whose tables are there, even if nobody has subscribed yet; one that exists is left as it is."""
         registry = cls(path, analyser, clock, history)
@@ -146,25 +107,39 @@ class Registry:
         """Remove these subscriptions in one commit. An id that is not live is written down too, and changes nothing."""
         return self._write("remove", check_ids(ids))
 
+    def put(self, rows: Sequence[Row], gone: Sequence[str] = (), *, after: int | None = None) -> Receipt:
+        """Remove the ids in ``gone`` and add a few rows in one commit; the caller has checked them.
+
+        With ``after``, only if that is the newest version; if it is not, ``accepted`` is 0 and nothing is written.
+        """
+
+        def changes(view: View) -> pa.Table:
+            if after is not None and view.version != after:
+                return schemas.LOG.empty_table()
+            positions = sealed_positions(len(rows) + len(gone))
+            return stamped_rows(rows, gone, view.version + 1, positions, self.clock())
+
+        folder.check_folder(self._home)
+        if not rows and not gone:
+            return Receipt(self.version, 0)
+        with exclusive(self._home):
+            return self._append(changes)
+
     def reject(self, rejected: Iterable[Rejected]) -> Receipt:
         """Keep what was no change at all, with its reason, beside the rows that ``add`` and ``remove`` refused."""
         return self._write("add", Checked(schemas.SUBSCRIPTION.empty_table(), tuple(rejected)))
 
     def expire(self, now: datetime) -> Receipt:
         """Remove, in one commit, the subscriptions that have ended: those whose ``until`` is ``now`` or earlier."""
-        if not isinstance(now, datetime):
-            raise DataError(f"now is a datetime, got {now!r}")
-        instant = pa.scalar(utc(now), schemas.INSTANT)
+        instant = checked_now(now)
 
-        def ended(view: View) -> pa.Table:
-            changes = in_order(view.read([*_ORDER, "op", "id", "until"]))
-            live = changes.take(pa.array(survivors(changes["op"], changes["id"])))
-            return self._stamped("remove", live.filter(pc.less_equal(live["until"], instant)).select(["id"]), view)
+        def removals(view: View) -> pa.Table:
+            return self._stamped("remove", ended(in_order(view.read([*_ORDER, "op", "id", "until"])), instant), view)
 
         if self.version < 0:
             return Receipt(-1, 0)
         with exclusive(self._home):
-            return self._append(ended)
+            return self._append(removals)
 
     @property
     def version(self) -> int:
@@ -204,6 +179,9 @@ class Registry:
     def stamp(self, version: int) -> Stamp | None:
         """See :meth:`tidings.registry.tables.StoredTable.stamp`."""
         return self._log.stamp(version)
+
+    def reached(self, version: int) -> None:
+        """Nothing follows from it: others may read the same folder, and ``history`` says what is kept for them."""
 
     def changes(self, after: int = -1, until: int | None = None) -> pa.Table:
         """The changes of the versions in ``(after, until]``, in order; ``until=None`` means up to the newest.
@@ -254,24 +232,13 @@ class Registry:
         folder.check_folder(self._home)
 
         def read(view: View) -> pa.Table:
-            last, horizon = view.version if until is None else until, view.horizon
-            for version in (after, last):
-                if type(version) is not int:
-                    raise DataError(f"a version of a registry is a whole number, got {version!r}")
-                if not -1 <= version <= view.version:
-                    raise DataError(
-                        f"the registry {str(self.path)!r} has the versions 0 to {view.version}, not {version}"
-                    )
-                if 0 < version < horizon:
-                    raise HistoryError(
-                        f"the registry {str(self.path)!r} has forgotten version {version}, its history begins with "
-                        f"version {horizon}; read a newer one, or keep more of it next time (history)"
-                    )
+            last = view.version if until is None else until
+            check_versions(f"the registry {str(self.path)!r}", (after, last), view.version, view.horizon)
             return in_order(view.read(columns, where=f"version > {after} AND version <= {last}"))
 
         return self._log.read(read)
 
-    def _write(self, op: Literal["add", "remove"], checked: Checked) -> Receipt:
+    def _write(self, op: Op, checked: Checked) -> Receipt:
         folder.check_folder(self._home)
         with exclusive(self._home):
             # Rejections first: whoever dies in between has lost none, and has no receipt, so tries again.
@@ -296,7 +263,7 @@ class Registry:
 
     def _reject(self, rejected: tuple[Rejected, ...]) -> None:
         most = int(self.history.rejected)
-        rows = self._rejections(rejected[-most:] if most else ())
+        rows = rejections(rejected[-most:] if most else (), self.clock())
         done = self._rejected.append(lambda _: rows)
         if done.rows and self._rejected.is_due(done.version):
             self._rejected.keep_up(self._newest_rejected)
@@ -309,9 +276,7 @@ class Registry:
     def _folded(self, view: View, rows: pa.Table, others: Sequence[DataFile]) -> Rewritten:
         """The rows of some files without those that the kept history does not need."""
         ordered = in_order(rows)
-        is_old = pc.less_equal(ordered["at"], pa.scalar(self._begin_of_history(), schemas.INSTANT))
-        past = pc.max(ordered["version"].filter(is_old)).as_py() or 0
-        horizon = max(view.horizon, view.version - int(self.history.versions), past, 0)
+        horizon = max(view.horizon, self.history.horizon(ordered, view.version, self.clock()))
         first_elsewhere = min((file.first for file in others), default=view.version + 1)
         kept = needed(ordered, horizon, first_elsewhere)
         return Rewritten(ordered.take(pa.array(kept)), horizon)
@@ -320,30 +285,6 @@ class Registry:
         newest = rows.sort_by("at")
         return Rewritten(newest.slice(max(0, newest.num_rows - int(self.history.rejected))), 0)
 
-    def _begin_of_history(self) -> datetime:
-        try:
-            return utc(self.clock()) - timedelta(hours=self.history.hours)
-        except OverflowError:
-            return datetime.min.replace(tzinfo=UTC)
-
-    def _stamped(self, op: Literal["add", "remove"], rows: pa.Table, view: View) -> pa.Table:
-        """Rows of the log for the version after ``view``; what they do not have is null."""
-        count = rows.num_rows
-        columns = {each.name: pa.nulls(count, each.type) for each in schemas.SUBSCRIPTION}
-        columns |= zip(rows.column_names, rows.columns, strict=True)
-        columns |= {
-            "version": pa.array(np.full(count, view.version + 1)),
-            "position": pa.array(sealed_positions(count)),
-            "op": _repeated(op, schemas.TEXT, count),
-            "at": _repeated(utc(self.clock()), schemas.INSTANT, count),
-        }
-        return pa.table(columns).select(schemas.LOG.names)
-
-    def _rejections(self, rejected: tuple[Rejected, ...]) -> pa.Table:
-        columns = zip(*((row.id, row.reason, row.source) for row in rejected), strict=True)
-        at = _repeated(utc(self.clock()), schemas.INSTANT, len(rejected))
-        return pa.table([*(pa.array(column, schemas.TEXT) for column in columns), at], schema=schemas.REJECTED)
-
-
-def _repeated(value: object, kind: pa.DataType, count: int) -> pa.Array:
-    return pa.repeat(pa.scalar(value, kind), count)
+    def _stamped(self, op: Op, rows: pa.Table, view: View) -> pa.Table:
+        """Rows of the log for the version after ``view``."""
+        return stamped(op, rows, view.version + 1, sealed_positions(rows.num_rows), self.clock())

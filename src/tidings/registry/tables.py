@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -33,9 +33,7 @@ from tidings.registry.commits import (
     removed,
     touch,
 )
-
-Stamp: TypeAlias = tuple[int, ...]
-"""What the file system says of a file; nobody has written to it for as long as that stays the same."""
+from tidings.registry.log import Stamp
 
 MAX_ATTEMPTS = 100
 MAX_OPENINGS = 5
@@ -215,7 +213,10 @@ class StoredTable:
         raise DataError(f"gave up writing to {str(self.path)!r} after {MAX_ATTEMPTS} attempts: others were faster")
 
     def stamp(self, version: int) -> Stamp | None:
-        """The stamp of the file of a commit; None if it is not there, for old ones are cleaned up. Cost: some 2 µs."""
+        """What the file system says of the file of a commit; None if it is not there, for old ones are cleaned up.
+
+        Cost: some 2 µs.
+        """
         try:
             found = (self.path / PAGES / f"{version:020}.json").stat()
         except OSError:

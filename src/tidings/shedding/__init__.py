@@ -8,12 +8,12 @@ from tidings.shedding.rates import Rates
 from tidings.shedding.shedder import (
     PER_POST,
     POLICIES,
+    BySubscriptions,
     Consensus,
     Random,
     Routed,
     Shed,
     Shedder,
-    Subscription,
     shedder,
 )
 from tidings.shedding.threshold import Floor, Threshold, graded
@@ -21,6 +21,7 @@ from tidings.shedding.threshold import Floor, Threshold, graded
 __all__ = [
     "PER_POST",
     "POLICIES",
+    "BySubscriptions",
     "Capacity",
     "Consensus",
     "Controller",
@@ -36,7 +37,6 @@ __all__ = [
     "Routed",
     "Shed",
     "Shedder",
-    "Subscription",
     "Threshold",
     "Timed",
     "Work",

@@ -123,7 +123,7 @@ class Consensus:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Subscription:
+class BySubscriptions:
     """Keeps the matchers that have most subscriptions for the post's terms; ``filed[t]`` are filed under term t.
 
     Learned rates (:meth:`Rates.estimate`) may take the place of ``filed``: then those matchers are kept where most
@@ -159,7 +159,7 @@ def shedder(policy: str, filed: IntArray | FloatArray, seed: int = 0) -> Shedder
     """The shedder of that name, one of PER_POST; ``filed[t]`` subscriptions are filed under term t."""
     match policy:
         case "subscription":
-            return Subscription(filed, seed)
+            return BySubscriptions(filed, seed)
         case "consensus":
             return Consensus(seed)
         case "random":

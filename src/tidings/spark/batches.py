@@ -20,12 +20,12 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, Observation
 
 from tidings.cluster.belonging import ANEW, offsets
-from tidings.cluster.home import Home
-from tidings.cluster.journal import Load, Pin, Report
-from tidings.cluster.learner import Learner
-from tidings.cluster.learning import Learn, Teacher
+from tidings.cluster.journal import MatcherReport, Pin, Report
+from tidings.cluster.learner import BackgroundLearner
+from tidings.cluster.learning import Learn, MappingLearner
 from tidings.cluster.notes import Notes
 from tidings.cluster.overload import Governor
+from tidings.cluster.pipeline_folder import PipelineFolder
 from tidings.cluster.preparing import Preparer
 from tidings.cluster.releases import Key, Plan, Release, Releases
 from tidings.cluster.seen import PER_BATCH, Seen
@@ -54,31 +54,31 @@ _COMPILES_S = 0.5
 class Handler:
     """The function for ``foreachBatch``. All it remembers is in files: over Spark Connect a copy of it works elsewhere.
 
-    ``spread``: equal ids are brought together first, so that each counts once in a batch. Without a ``governor``
+    ``distinct_ids``: equal ids are brought together first, so that each counts once in a batch. Without a ``governor``
     nothing is shed.
     """
 
-    home: Home
+    home: PipelineFolder
     pipeline: str
     registry: Registry
     sink: Sink
     columns: Columns
     plan: Plan
     sample: pa.Table | None
-    spread: bool
+    distinct_ids: bool
     learn: Learn
     placement: PlacementPolicy = field(default_factory=PlacementPolicy)
     governor: Governor | None = None
     _releases: Releases | None = field(default=None, init=False)
     _preparer: Preparer | None = field(default=None, init=False)
-    _learner: Learner | None = field(default=None, init=False)
+    _learner: BackgroundLearner | None = field(default=None, init=False)
     _tasks: int = field(default=0, init=False)
 
     def __call__(self, publications: DataFrame, number: int) -> None:
         began, is_first = time.perf_counter(), self._releases is None
         batch = Batch(self.pipeline, number)
         pin = self._pin(batch) or self.home.journal.put(self._proposed(number))
-        if self.spread:
+        if self.distinct_ids:
             publications = publications.repartition(self.columns.id_of(publications))
         release = self._released(pin)
         excused_s = _excused(began)
@@ -116,7 +116,7 @@ class Handler:
         """Let what is divided between matchers be divided better, if the rule says so."""
         if release.layout == "partitioned":
             if self._learner is None:
-                self._learner = Learner(Teacher(self.home, self.learn, self.registry, self.sample))
+                self._learner = BackgroundLearner(MappingLearner(self.home, self.learn, self.registry, self.sample))
             self._learner.look(number)
 
     def _pin(self, batch: Batch) -> Pin | None:
@@ -237,11 +237,11 @@ def reported(pin: Pin, notes: Notes, ms: float) -> Report:
         copies.update(dict(shed.copies))
     sampled = sum(shed.spared for shed in notes.shed)
     times = copies.total() / sampled if sampled else 0.0  # for each copy of a post that was spared, so many were shed
-    loads: dict[int, Load] = {}
+    loads: dict[int, MatcherReport] = {}
     for tally in notes.tallies:
         if tally.stage == "match":
-            other = loads.get(tally.matcher, Load(tally.matcher, 0, 0, 0, 0.0))
-            loads[tally.matcher] = Load(
+            other = loads.get(tally.matcher, MatcherReport(tally.matcher, 0, 0, 0, 0.0))
+            loads[tally.matcher] = MatcherReport(
                 tally.matcher,
                 other.posts + tally.posts,
                 other.candidates + tally.candidates,

@@ -17,14 +17,14 @@ from pyspark.sql import functions as F  # noqa: N812  # as everybody calls it
 
 from tidings.analysis import ENGLISH, Analyser
 from tidings.analysis.vocabulary import TermSets
-from tidings.arrays import IdArray, IntArray
+from tidings.arrays import IdArray, IntArray, NamedArrays
 from tidings.partitioning.kernels import part_of
 from tidings.partitioning.learning import Incidence
 from tidings.partitioning.mapping import HashArray, hash_names
 from tidings.spark.columns import Columns
 from tidings.tables.columns import place_columns
 from tidings.tables.sifting import Sifter
-from tidings.terms.dictionary import Arrays, Dictionary
+from tidings.terms.dictionary import Dictionary
 from tidings.terms.reader import Reader
 
 _SETS = "terms binary, part int"
@@ -63,7 +63,7 @@ def count_terms(
 class _Read:
     """Reads posts into sets of terms, in a worker."""
 
-    arrays: Arrays
+    arrays: NamedArrays
     count: int
     analyser: Analyser
     parts: int

@@ -23,6 +23,7 @@ from tidings.registry import Registry
 from tidings.registry.validation import check_subscriptions
 from tidings.spark.columns import Aliased, Columns
 from tidings.spark.filed import Filed
+from tidings.spark.interpreter import check_workers
 from tidings.spark.parquet import ParquetFiles, Pieces
 from tidings.spark.shipping import is_remote, shipped
 from tidings.spark.workers import MATCHED, MATCHES, NOTED, ROUTED, MatchAll, MatchShare, OnlyMatches, Route
@@ -65,6 +66,7 @@ def match(
         raise DataError(f"publications are a DataFrame or ParquetFiles, got a {type(publications).__name__}")
     if folder is None and publications.isStreaming and is_remote(publications):
         raise DataError("over Spark Connect no files reach a stream; name a folder that all machines share")
+    check_workers(publications.sparkSession)
     columns = columns or Columns()
     columns.check(publications)
     home = Path(folder) if folder is not None else _temporary(publications.sparkSession)

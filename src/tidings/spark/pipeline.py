@@ -24,10 +24,10 @@ from pyspark.sql.streaming import StreamingQuery
 
 from tidings.arrays.locks import owned
 from tidings.cluster.belonging import claimed, tie
-from tidings.cluster.home import Home
 from tidings.cluster.journal import Journal
 from tidings.cluster.learning import Learn
 from tidings.cluster.overload import Governor, Overload
+from tidings.cluster.pipeline_folder import PipelineFolder
 from tidings.cluster.releases import Plan
 from tidings.model import DataError
 from tidings.partitioning import Move
@@ -35,6 +35,7 @@ from tidings.placement import PlacementPolicy, PlacerName
 from tidings.registry import Registry
 from tidings.spark.batches import Handler
 from tidings.spark.columns import Columns
+from tidings.spark.interpreter import check_workers
 from tidings.spark.progress import Progress, ProgressListener
 from tidings.spark.sinks import CallableSink, Sink, check_path, check_sink, spark_path
 from tidings.spark.watching import Watch
@@ -58,8 +59,8 @@ class Pipeline:
 
     ``plan`` lays out the index, ``sample`` is a table of publications like those to come. A batch has each id once: of
     rows with the same one all but one are rejected. That takes a shuffle (``spark.sql.shuffle.partitions``); with
-    ``spread=False`` only repetitions within a partition of the source are found. What has the id of a publication of
-    an *earlier* batch is a publication of its own; Spark's ``dropDuplicatesWithinWatermark`` is for that.
+    ``distinct_ids=False`` only repetitions within a partition of the source are found. What has the id of a publication
+    of an *earlier* batch is a publication of its own; Spark's ``dropDuplicatesWithinWatermark`` is for that.
 
     A subscription counts at the instant ``ts`` of a publication; where there is none, at the time its batch was pinned.
 
@@ -82,7 +83,7 @@ class Pipeline:
     columns: Columns = field(default_factory=Columns)
     plan: Plan = field(default_factory=Plan)
     sample: pa.Table | None = None
-    spread: bool = True
+    distinct_ids: bool = True
     learn: Learn = field(default_factory=Learn)
     overload: Overload | Literal["block", "shed"] = "block"
     placement: PlacementPolicy | PlacerName = "rarest"
@@ -107,12 +108,13 @@ class Pipeline:
             raise DataError("a pipeline takes a streaming DataFrame; for a table there is tidings.spark.match")
         if every_s < 0:
             raise DataError(f"every_s is 0 or more, got {every_s:g}")
+        check_workers(self.publications.sparkSession)
         overload = Overload.of(self.overload)
         overload = None if available_now else overload
         path = Path(self.checkpoint).absolute()
         with ExitStack() as undone:
             lock = undone.enter_context(_owned(path))
-            home = Home(path)
+            home = PipelineFolder(path)
             name = claimed(home)
             handler = self._handler(home, name)
             check_sink(handler.sink)
@@ -143,7 +145,7 @@ class Pipeline:
         with self.start(available_now=True, progress=progress) as running:
             running.wait()
 
-    def _handler(self, home: Home, name: str) -> Handler:
+    def _handler(self, home: PipelineFolder, name: str) -> Handler:
         registry = self.registry if isinstance(self.registry, Registry) else Registry(self.registry)
         if registry.version < 0:
             _log.warning(
@@ -154,7 +156,7 @@ class Pipeline:
         sink = CallableSink(self.sink) if callable(self.sink) else self.sink
         placement = PlacementPolicy.of(self.placement)
         return Handler(
-            home, name, registry, sink, self.columns, self.plan, self.sample, self.spread, self.learn, placement
+            home, name, registry, sink, self.columns, self.plan, self.sample, self.distinct_ids, self.learn, placement
         )
 
 
@@ -163,7 +165,7 @@ class Running:
     """A pipeline at work; leaving its ``with`` block stops it."""
 
     query: StreamingQuery
-    home: Home
+    home: PipelineFolder
     _spark: SparkSession
     _listener: ProgressListener | None
     _lock: IO[str]

@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tidings.arrays import IdArray
+from tidings.arrays import IdArray, NamedArrays
 from tidings.arrays.strings import ARRAYS, StringTable
 from tidings.language.atoms import MIN_PREFIX_CHARS, FormPrefix, has_piece
 from tidings.model.query import Contains, EndsWith, Equals, Present, StartsWith, Topic
@@ -27,7 +27,6 @@ from tidings.terms.topics import TopicTerms
 TermAtom = FormPrefix | Equals | StartsWith | EndsWith | Contains | Present | Topic
 """An atom that a publication fulfils by having one term (a word of a sequence is asked for by :meth:`word`)."""
 
-Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
 
 _PIECES: dict[str, type[StartsWith | EndsWith | Contains]] = {
     "starts": StartsWith,
@@ -159,7 +158,7 @@ class Dictionary:
         """The attributes, and the fields, that somebody asks about."""
         return frozenset([*self.values, *self.pieces, *self.present, *(name for name, _ in self.slots)])
 
-    def saved(self, numbers: IdArray) -> Arrays:
+    def saved(self, numbers: IdArray) -> NamedArrays:
         """The terms t with ``numbers[t] >= 0``, under those numbers, as arrays from which :meth:`load` takes them."""
         old = numbers[self._old_word_ids]
         new = [(word, int(numbers[term])) for word, term in self.new_words if numbers[term] >= 0]

@@ -14,7 +14,7 @@ from tidings.partitioning import Move
 
 
 @dataclass(frozen=True, slots=True)
-class Home:
+class PipelineFolder:
     """The folder of a pipeline: Spark's checkpoint, the journal, compiled releases, mappings that were learned, a
     sample of posts to learn from, bad rows, how much waits at the source and how much is shed."""
 
