@@ -98,7 +98,7 @@ def replicated(
     ``sql_posts``: SQL gets the first so many posts only.
     """
     from tidings.spark import ParquetFiles
-    from tidings.spark.workers import MATCHES
+    from tidings.spark.rows import MATCHES
 
     posts = bench.written("posts", workload.posts)
     began = time.perf_counter()
@@ -320,7 +320,7 @@ class MadeUp:
     each: int
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from tidings.spark.workers import MATCH
+        from tidings.spark.rows import MATCH
 
         step = max(1, _MADE_UP_ROWS // max(1, self.each))
         rows = np.repeat(np.arange(step), self.each)

@@ -44,8 +44,8 @@ class Found:
         rows, numbers = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
         for start in range(0, posts.num_rows, FED_ROWS):
             matches = index.match(posts.slice(start, FED_ROWS))
-            rows.append(matches.rows + start)
-            numbers.append(pc.index_in(pa.array(matches.ids, ids.type), value_set=ids).to_numpy().astype(np.int64))
+            rows.append(matches.rows() + start)
+            numbers.append(pc.index_in(matches.ids().cast(ids.type), value_set=ids).to_numpy().astype(np.int64))
             advance(min(FED_ROWS, posts.num_rows - start))
         return cls(np.concatenate(rows), np.concatenate(numbers))
 
@@ -140,8 +140,8 @@ class Laid:
             for kept, own in zip(ways, pairs, strict=True):
                 rows = kept.with_matcher(matcher)
                 matches = index.match(table.take(pa.array(rows)))
-                numbers, ids = rows[matches.rows], pa.array(matches.ids, pa.string())
-                found = zip(numbers.tolist(), matches.ids, strict=True)
+                numbers, ids = rows[matches.rows()], matches.ids()
+                found = zip(numbers.tolist(), ids.to_pylist(), strict=True)
                 delivers = once(numbers, ids, matcher, kept, share.homes)
                 own += [pair for pair, is_its in zip(found, delivers, strict=True) if is_its]
         some = setting.found.rows < table.num_rows

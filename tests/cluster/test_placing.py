@@ -64,8 +64,8 @@ class Matchers:
         for matcher, index in self.indexes.items():
             rows = routes.with_matcher(matcher)
             found = index.match(table.take(pa.array(rows)))
-            kept = once(rows[found.rows], pa.array(found.ids, pa.large_string()), matcher, routes, self.homes[matcher])
-            pairs = zip(rows[found.rows].tolist(), found.ids, strict=True)
+            kept = once(rows[found.rows()], found.ids(), matcher, routes, self.homes[matcher])
+            pairs = zip(rows[found.rows()].tolist(), found.ids().to_pylist(), strict=True)
             delivered += [pair for pair, is_kept in zip(pairs, kept, strict=True) if is_kept]
         return sorted(delivered)
 

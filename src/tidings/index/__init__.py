@@ -2,7 +2,7 @@
 
 from tidings.index.brute import BruteForce
 from tidings.index.guard import GuardIndex
-from tidings.index.matcher import Counters, Matcher, Matches
+from tidings.index.matcher import Matcher
 from tidings.index.trie import Trie
 
-__all__ = ["BruteForce", "Counters", "GuardIndex", "Matcher", "Matches", "Trie"]
+__all__ = ["BruteForce", "GuardIndex", "Matcher", "Trie"]

@@ -24,8 +24,9 @@ from tidings.registry.validation import check_subscriptions
 from tidings.spark.columns import Aliased, Columns
 from tidings.spark.filed import Filed
 from tidings.spark.parquet import ParquetFiles, Pieces
+from tidings.spark.rows import MATCHED, MATCHES, OnlyMatches, WithNotes
 from tidings.spark.shipping import is_remote, shipped
-from tidings.spark.workers import MATCHED, MATCHES, NOTED, ROUTED, MatchAll, MatchShare, OnlyMatches, Route
+from tidings.spark.workers import NOTED, ROUTED, MatchAll, MatchShare, Route
 from tidings.tables.columns import instant_key
 
 Subscriptions: TypeAlias = "Registry | str | Path | DataFrame | pa.Table"
@@ -95,7 +96,9 @@ def matched(
     ``cut`` leaves out is not found.
     """
     posts, work = _planned(publications, release, columns, now, kept, cut)
-    return posts.mapInArrow(work, MATCHED) if folder is None else posts.mapInArrow(Filed(work, folder), NOTED)
+    return (
+        posts.mapInArrow(WithNotes(work), MATCHED) if folder is None else posts.mapInArrow(Filed(work, folder), NOTED)
+    )
 
 
 def matches(found: DataFrame) -> DataFrame:
