@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 
 from tidings.cluster.notes import Notes
 from tidings.spark.workers import NOTE, Found, MatchAll, MatchShare
+from tidings.tables.checked import TEXT
 from tidings.tables.matches import WITH_INSTANT, Deliveries
 from tidings.tables.sifting import TOLD
 
-MATCHES = (
-    "publication_id string, subscription_id string, subscriber string, tag string, query_version bigint, ts timestamp"
-)
-"""The columns of a match, as Spark has them."""
+COLUMNS = tuple(WITH_INSTANT.names)
+_KINDS = dict(zip(COLUMNS, ("string", "string", "string", "string", "bigint", "timestamp"), strict=True))
 
-MATCHED = f"{MATCHES}, note string"
+
+def matches_of(columns: Sequence[str]) -> str:
+    """These columns of a match, as Spark has them.
+
+    >>> matches_of(["publication_id", "ts"])
+    'publication_id string, ts timestamp'
+    """
+    return ", ".join(f"{name} {_KINDS[name]}" for name in columns)
+
+
+MATCHED = f"{matches_of(COLUMNS)}, note string"
 """The columns that come out: those of a match, and a note in rows that are none."""
 
-COLUMNS = tuple(WITH_INSTANT.names)
 _TEXT = pa.string()
-_KINDS = {field.name: _TEXT if pa.types.is_large_string(field.type) else field.type for field in WITH_INSTANT}
-MATCH = pa.schema(list(_KINDS.items()))
-"""The same, as Arrow has them."""
+MATCH = pa.schema([field.with_type(_TEXT) if field.type == TEXT else field for field in WITH_INSTANT])
+"""The columns of a match, as Spark's workers have them."""
 
 _MATCHED = pa.schema([*MATCH, *NOTE])
 
