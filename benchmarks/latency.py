@@ -91,7 +91,7 @@ def _quantiles(name: str, nanoseconds: NanoArray) -> dict[str, float]:
 
 def _check(engine: Engine, posts: pa.Table) -> None:
     """One at a time as all at once."""
-    table = engine.match(posts)
+    table = engine.match(posts).table()
     together = zip(table["publication_id"].to_pylist(), table["subscription_id"].to_pylist(), strict=True)
     singly = [
         (match.publication_id, match.subscription_id)

@@ -21,9 +21,9 @@ import pyarrow as pa
 
 from tidings.analysis import ENGLISH
 from tidings.index import BruteForce, GuardIndex
-from tidings.index.matcher import Counters
 from tidings.language import parse
 from tidings.model import DataError, Subscription
+from tidings.tables.matches import Counters
 
 BATCH_ROWS = 4096
 FED_ROWS = 16_384
@@ -115,7 +115,7 @@ def _round(index: GuardIndex, workload: Workload, advance: Advance) -> Round:
     last = workload.posts.slice(max(0, workload.posts.num_rows - BATCH_ROWS))
     deliveries, began = 0, time.perf_counter()
     for start in range(0, last.num_rows, FAN_OUT_ROWS):
-        deliveries += index.match_table(last.slice(start, FAN_OUT_ROWS)).num_rows
+        deliveries += index.match(last.slice(start, FAN_OUT_ROWS)).table().num_rows
     fan_out_s = time.perf_counter() - began
     return Round(
         workload.others.num_rows / first_s,

@@ -98,7 +98,7 @@ def replicated(
     ``sql_posts``: SQL gets the first so many posts only.
     """
     from tidings.spark import ParquetFiles
-    from tidings.spark.workers import MATCHES
+    from tidings.spark.rows import COLUMNS, matches_of
 
     posts = bench.written("posts", workload.posts)
     began = time.perf_counter()
@@ -113,9 +113,10 @@ def replicated(
     sql_rows = min(sql_posts or workload.posts.num_rows, workload.posts.num_rows)
     by_way = _asked_in_sql(bench, workload.posts.slice(0, sql_rows), workload.subscriptions)
     plain = max((way for way in plain_sql.WAYS if way != plain_sql.PAIRS), key=trials.__getitem__)
+    made_up = posts.mapInArrow(MadeUp(round(matches / few.num_rows)), matches_of(COLUMNS))
     ways: dict[str, tuple[DataFrame, int]] = {
         "floor": (floor, workload.posts.num_rows),
-        "made_up": (posts.mapInArrow(MadeUp(round(matches / few.num_rows)), MATCHES), workload.posts.num_rows),
+        "made_up": (made_up, workload.posts.num_rows),
         "ours": (ours, workload.posts.num_rows),
         "files": (files, workload.posts.num_rows),
         "sql_rarest_word": (by_way(plain), sql_rows),
@@ -320,7 +321,7 @@ class MadeUp:
     each: int
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from tidings.spark.workers import MATCH
+        from tidings.spark.rows import MATCH
 
         step = max(1, _MADE_UP_ROWS // max(1, self.each))
         rows = np.repeat(np.arange(step), self.each)

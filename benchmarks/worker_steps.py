@@ -20,7 +20,7 @@ _STEPS = {
     "analysis": ("reader.py", "read"),
     "matching": ("scanning.py", "_matched"),
     "fan_out": ("scanning.py", "fanned_out"),
-    "output": ("workers.py", "_delivered"),
+    "output": ("rows.py", "_written"),
     "writing": ("worker_steps.py", "_write"),
 }
 """What a worker does, and the functions in which it does it."""
@@ -29,10 +29,11 @@ _STEPS = {
 def worker_steps(workload: Workload, folder: Path, batch_rows: int) -> dict[str, float]:
     """Microseconds a post that the steps of a worker take, in this process, words known; and all of them together."""
     from tidings.spark import Releases
+    from tidings.spark.rows import OnlyMatches
     from tidings.spark.workers import MatchAll
 
     checked = check_subscriptions(workload.subscriptions, ENGLISH).accepted
-    work = MatchAll(Releases(folder, ENGLISH, workload.sample).compiled(checked))
+    work = OnlyMatches(MatchAll(Releases(folder, ENGLISH, workload.sample).compiled(checked)))
     sent = [_write([batch]) for batch in workload.posts.combine_chunks().to_batches(max_chunksize=batch_rows)]
     for _ in work(batch for data in sent for batch in _read(data)):
         pass

@@ -44,8 +44,8 @@ class Found:
         rows, numbers = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
         for start in range(0, posts.num_rows, FED_ROWS):
             matches = index.match(posts.slice(start, FED_ROWS))
-            rows.append(matches.rows + start)
-            numbers.append(pc.index_in(pa.array(matches.ids, ids.type), value_set=ids).to_numpy().astype(np.int64))
+            rows.append(matches.rows() + start)
+            numbers.append(pc.index_in(matches.ids().cast(ids.type), value_set=ids).to_numpy().astype(np.int64))
             advance(min(FED_ROWS, posts.num_rows - start))
         return cls(np.concatenate(rows), np.concatenate(numbers))
 

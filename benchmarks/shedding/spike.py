@@ -73,9 +73,9 @@ def measured(laid: Laid, posts: int = TIMED_POSTS) -> float:
         index.add_table(laid.placement.share(matcher).table)
         rows = routes.with_matcher(matcher)
         mine = table.take(pa.array(rows[rows < table.num_rows]))
-        index.match_table(mine)
+        index.match(mine)
         began = time.process_time()
-        index.match_table(mine)
+        index.match(mine)
         seconds, copies = seconds + time.process_time() - began, copies + mine.num_rows
     return copies / seconds
 

@@ -124,7 +124,7 @@ def test_case_folding_meets_in_queries_prefixes_and_phrases() -> None:
         assert evaluate(parse(query), Publication("p", text)), query
         assert str(number) in {match.subscription_id for match in engine.publish(id="p", text=text)}, query
         found = engine.match(pa.table({"id": ["p"], "text": [text]}))
-        assert str(number) in found["subscription_id"].to_pylist(), query
+        assert str(number) in found.ids().to_pylist(), query
 
 
 def test_stop_words_are_folded_as_texts_are() -> None:

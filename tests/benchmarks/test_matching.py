@@ -4,10 +4,10 @@ import pytest
 from benchmarks.matching import Workload, measure
 from benchmarks.names import Name
 from benchmarks.workloads import workload
-from tidings.index import GuardIndex, Matches
-from tidings.index.matcher import Counters
+from tidings.index import GuardIndex
 from tidings.language import parse
 from tidings.model import DataError
+from tidings.tables.matches import Counters, Matches
 
 
 @pytest.mark.parametrize("name", list(Name))
@@ -50,7 +50,7 @@ def test_a_wrong_index_fails_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def forgetful(self: GuardIndex, table: pa.Table) -> Matches:
         found = honest(self, table)
-        return Matches(found.rows[1:], found.ids[1:], found.counters)
+        return Matches((part.taken(slice(1, None)) for part in found.parts), found.counters)
 
     monkeypatch.setattr(GuardIndex, "match", forgetful)
     asked = pa.table({"id": ["s"], "query": ["fire"]})

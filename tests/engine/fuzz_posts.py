@@ -290,10 +290,10 @@ class Fuzz:
         spent_ms = _ms()
         found = self.engine.match(table)
         spent_ms = _ms() - spent_ms
-        self.outcome.matches += found.num_rows
+        self.outcome.matches += len(found)
         self._count(posts, spent_ms, lambda engine: engine.match(table))
         if first % 7 == 0:
-            pairs = set(zip(found["publication_id"].to_pylist(), found["subscription_id"].to_pylist(), strict=True))
+            pairs = {(match.publication_id, match.subscription_id) for match in found}
             for row in publications(table.slice(0, 2)):
                 if isinstance(row, Publication) and len(row.text) < 2_000:
                     self._same(row, {name for post, name in pairs if post == row.id})

@@ -18,6 +18,7 @@ from tidings.index import BruteForce, Compaction, GuardIndex, guard
 from tidings.language import parse, to_text
 from tidings.model import DataError, Match, Publication, PublicationError, QueryError, SubscriptionError
 from tidings.registry import Registry, memory
+from tidings.tables.matches import Matches
 
 OFTEN = Compaction(small=10)
 POST = Publication("p", "The White House is on fire", attributes={"volume": 5})
@@ -30,8 +31,8 @@ def engines(tmp_path: Path) -> Iterator[list[Engine]]:
         yield [Engine(clock=lambda: NOW), durable]
 
 
-def pairs(found: pa.Table) -> list[tuple[str, str]]:
-    return sorted(zip(found["publication_id"].to_pylist(), found["subscription_id"].to_pylist(), strict=True))
+def pairs(found: Matches) -> list[tuple[str, str]]:
+    return sorted((match.publication_id, match.subscription_id) for match in found)
 
 
 def published(engine: Engine, post: Publication) -> list[str]:
@@ -312,7 +313,7 @@ def test_publishing_does_not_let_go_of_the_interpreter(query: str, named: bool) 
     engine.compact()  # a segment of several versions
     engine.subscribe(query.format("y"), id="recent", subscriber="ada")
     text = " ".join(["fire x y", *(f"v{i}" for i in range(1100))])
-    assert len(engine.publish(id="p", text=text)) > 3
+    assert len(list(engine.publish(id="p", text=text))) > 3
     asleep, has_run = threading.Lock(), threading.Event()
 
     def wake_up() -> None:
@@ -324,7 +325,7 @@ def test_publishing_does_not_let_go_of_the_interpreter(query: str, named: bool) 
     other.start()
     asleep.release()
     for _ in range(200):
-        engine.publish(id="p", text=text)
+        assert list(engine.publish(id="p", text=text))  # with names
     assert not has_run.is_set()
     other.join()
 

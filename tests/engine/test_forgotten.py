@@ -26,7 +26,7 @@ def changed(path: Path) -> dict[str, int]:
 
 def found(engine: Engine) -> dict[str, int]:
     posts = pa.table({"id": ["p1", "p2"], "text": ["fire rain", "smoke"]})
-    rows = engine.match(posts).to_pylist()
+    rows = engine.match(posts).text().to_pylist()
     assert len(rows) == len({row["subscription_id"] for row in rows})
     return {row["subscription_id"]: row["query_version"] for row in rows}
 

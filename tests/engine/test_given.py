@@ -76,7 +76,7 @@ def test_no_topic_is_no_topic(engine: Engine) -> None:
 
 
 def test_a_record_batch_is_a_table(engine: Engine) -> None:
-    assert engine.match(pa.record_batch({"id": ["p"], "text": ["fire"]})).num_rows == 1
+    assert len(engine.match(pa.record_batch({"id": ["p"], "text": ["fire"]}))) == 1
     assert engine.subscribe_many(pa.record_batch({"id": ["x"], "query": ["rain"]})).accepted == 1
 
 

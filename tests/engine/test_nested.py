@@ -9,11 +9,12 @@ import pytest
 
 from tests.nested import ASKED, EVENTS, expected
 from tidings.engine import Engine
+from tidings.tables.matches import Matches
 from tidings.tables.sifting import Sifter
 
 
-def _pairs(found: pa.Table) -> list[tuple[str, str]]:
-    return sorted(zip(*(found[name].to_pylist() for name in ("publication_id", "subscription_id")), strict=True))
+def _pairs(found: Matches) -> list[tuple[str, str]]:
+    return sorted((match.publication_id, match.subscription_id) for match in found)
 
 
 @pytest.fixture

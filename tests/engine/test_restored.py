@@ -27,8 +27,8 @@ def opened(path: Path) -> Engine:
 
 def names(engine: Engine, text: str = "a fire") -> list[str]:
     single = sorted(match.subscription_id for match in engine.publish(id="p", text=text))
-    table = engine.match(pa.table({"id": ["p"], "text": [text]}))
-    assert sorted(table["subscription_id"].to_pylist()) == single
+    found = engine.match(pa.table({"id": ["p"], "text": [text]}))
+    assert sorted(found.ids().to_pylist()) == single
     return single
 
 
@@ -181,8 +181,8 @@ def test_a_running_engine_mends_segments_that_are_damaged_under_it(
         elif how == "publish":
             assert sorted(match.subscription_id for match in engine.publish(id="p", text="fire v7")) == ["a7", "b7"]
         else:
-            table = engine.match(pa.table({"id": ["p"], "text": ["fire v7 v9"]}))
-            assert sorted(table["subscription_id"].to_pylist()) == ["a7", "a9", "b7", "b9"]
+            found = engine.match(pa.table({"id": ["p"], "text": ["fire v7 v9"]}))
+            assert sorted(found.ids().to_pylist()) == ["a7", "a9", "b7", "b9"]
         assert names(engine, "fire v7 v9") == ["a7", "a9", "b7", "b9"]
         engine.compact()
         assert names(engine, "fire v7 v9") == ["a7", "a9", "b7", "b9"]

@@ -38,8 +38,8 @@ def test_brute_force_equals_the_reference_on_every_pair(data: st.DataObject) -> 
     oracle = BruteForce(clock=lambda: NOW)
     oracle.add(asked)
     found = oracle.match(table)
-    assert found.pairs() == by_pairs(asked, table) and len(found.ids) == len(found.pairs())
-    assert found.rows.tolist() == sorted(found.rows.tolist())
+    assert found.pairs() == by_pairs(asked, table) and len(found) == len(found.pairs())
+    assert found.rows().tolist() == sorted(found.rows().tolist())
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_a_place_on_the_border_of_a_box_is_inside() -> None:
     table = pa.table({"id": [str(number) for number in range(len(places))], **columns})
     oracle = BruteForce()
     oracle.add([Subscription("s", parse("bounding_box:[1 1 3 3]"))])
-    assert oracle.match(table).rows.tolist() == [0, 1, 2, 3]
+    assert oracle.match(table).rows().tolist() == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize(

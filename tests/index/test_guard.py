@@ -17,12 +17,13 @@ from tidings.analysis import ENGLISH, Analyser
 from tidings.index import guard
 from tidings.index.brute import BruteForce
 from tidings.index.guard import GuardIndex
-from tidings.index.matcher import Matches
 from tidings.index.renumbering import Numbering
 from tidings.index.segment import together
 from tidings.index.subscribers import FOREVER_AFTER, FOREVER_BEFORE, Record, latest, table_of
 from tidings.language import parse, to_text
 from tidings.model import Publication, Subscription
+from tidings.tables.checked import Publications
+from tidings.tables.matches import Matches
 from tidings.tables.rows import publications
 from tidings.workloads import Posts, Stocks, q1, q2, stock_subscriptions, topic_based, tweet_based
 
@@ -50,7 +51,7 @@ def test_the_index_equals_brute_force_while_subscriptions_come_and_go(data: st.D
         assert len(index) == len(asked)
         found = index.match(table)
         assert found.pairs() == oracle.match(table).pairs()
-        assert len(found.ids) == len(found.pairs())
+        assert len(found) == len(found.pairs())
         assert_all_ways_agree(index, table, found)
 
 
@@ -86,7 +87,7 @@ def test_what_changes_while_the_index_is_compacted_is_neither_lost_nor_doubled(d
     for _ in range(2):
         table = data.draw(tables())
         found = index.match(table)
-        assert found.pairs() == oracle.match(table).pairs() and len(found.ids) == len(found.pairs())
+        assert found.pairs() == oracle.match(table).pairs() and len(found) == len(found.pairs())
         assert len(index) == len(asked)
         assert_all_ways_agree(index, table, found)
         index.compact()
@@ -96,9 +97,9 @@ def assert_all_ways_agree(index: GuardIndex, table: pa.Table, found: Matches) ->
     """One publication at a time, or a table at a time, give what a batch gives."""
     ids = table["id"].to_pylist()
     expected = sorted((ids[row], name) for row, name in found.pairs())
-    matched = index.match_table(table)
-    pairs = zip(matched["publication_id"].to_pylist(), matched["subscription_id"].to_pylist(), strict=True)
-    assert sorted(pairs) == expected
+    for matched in (found.table(), found.text()):
+        pairs = zip(matched["publication_id"].to_pylist(), matched["subscription_id"].to_pylist(), strict=True)
+        assert sorted(pairs) == expected
     posts = [post for post in publications(table) if isinstance(post, Publication)]
     one_by_one = [match for post in posts for match in index.match_one(post)]
     assert sorted((match.publication_id, match.subscription_id) for match in one_by_one) == expected
@@ -130,7 +131,7 @@ def test_the_index_equals_brute_force_on_each_generator(asked: pa.Table, posts: 
     for matcher in (index, oracle):
         matcher.add(as_subscriptions(asked))
     found = index.match(posts)
-    assert found.pairs() == oracle.match(posts).pairs() and len(found.ids) > 20
+    assert found.pairs() == oracle.match(posts).pairs() and len(found) > 20
     assert found.counters.candidates < 0.2 * oracle.match(posts).counters.candidates
 
 
@@ -168,7 +169,7 @@ def test_boxes_whose_edges_lie_on_places_are_exact_for_many_rows_at_a_time(seed:
     oracle.add(Subscription(row["id"], parse(row["query"])) for row in asked.to_pylist())
     found = index.match(table)
     assert found.pairs() == oracle.match(table).pairs()
-    assert len(found.ids) == len(found.pairs())
+    assert len(found) == len(found.pairs())
     assert_all_ways_agree(index, table, found)
 
 
@@ -190,7 +191,7 @@ def test_equal_queries_are_stored_once_and_fan_out_last() -> None:
     index = GuardIndex()
     index.add(Subscription(f"s{i}", parse("fires smoke" if i % 2 else "smoke FIRE")) for i in range(100))
     found = index.match(pa.table({"id": ["p"], "text": ["fire and smoke"]}))
-    assert sorted(found.ids) == sorted(f"s{i}" for i in range(100))
+    assert sorted(found.ids().to_pylist()) == sorted(f"s{i}" for i in range(100))
     assert found.counters.candidates == 1 and found.counters.matches == 1
 
 
@@ -199,7 +200,7 @@ def test_a_term_that_two_topics_share_counts_once() -> None:
     index.add([Subscription("s", parse("topic:sports"))])
     post = Publication("p", topics=("sports/soccer", "sports/tennis"))
     assert [match.subscription_id for match in index.match_one(post)] == ["s"]
-    assert index.match(pa.table({"id": ["p"], "topic": [list(post.topics)]})).ids == ["s"]
+    assert index.match(pa.table({"id": ["p"], "topic": [list(post.topics)]})).ids().to_pylist() == ["s"]
 
 
 def test_an_empty_index_and_an_empty_table_match_nothing() -> None:
@@ -246,12 +247,9 @@ def test_a_reader_sees_what_was_there_when_it_began() -> None:
     index.remove(["first"])
     index.add([Subscription("second", parse("rain"))])
     index.compact()
-    found, _ = index._deliveries(before, table)
-    assert sorted(name for part in found for name in part.part.delivered(part.numbers)[0].to_pylist()) == [
-        "first",
-        "second",
-    ]
-    assert len(index.match(table).ids) == 500
+    found, _ = index._deliveries(before, Publications.of(table), None)
+    assert sorted(Matches(found).ids().to_pylist()) == ["first", "second"]
+    assert len(index.match(table)) == 500
 
 
 @pytest.mark.parametrize("kind", [pa.timestamp("us"), pa.timestamp("s", tz="UTC"), pa.date32()])
@@ -282,7 +280,7 @@ def test_a_range_with_an_open_end_guards_no_better_than_its_cover() -> None:
     index.add([Subscription(str(n), parse(f"topic:t{n} likes:>{990 - n}")) for n in range(50)])
     found = index.match(posts)
     assert found.counters.candidates == 1000  # each post asks what is filed under its topic
-    assert found.counters.matches == len(found.ids) > 0
+    assert found.counters.matches == len(found) > 0
 
 
 def test_an_id_that_is_twice_in_one_change_has_its_last_query_and_counts_once() -> None:

@@ -14,10 +14,11 @@ from benchmarks.names import Name
 from benchmarks.workloads import workload
 from tidings.analysis import ENGLISH
 from tidings.arrays import IntArray
-from tidings.index import BruteForce, GuardIndex, Matches
+from tidings.index import BruteForce, GuardIndex
 from tidings.language import Content, evaluate_content, parse
 from tidings.model import Publication, Subscription
 from tidings.tables import publications
+from tidings.tables.matches import Matches
 
 PUBLICATIONS, SUBSCRIPTIONS = 20_000, 10_000
 BLOCK_ROWS = 5_000
@@ -90,5 +91,5 @@ def filled(made: Workload, asked: list[Subscription]) -> dict[str, GuardIndex]:
 
 def sorted_pairs(found: Matches, numbers: dict[str, int]) -> IntArray:
     """Each match as one number, of its row and its subscription; one that was found twice is there twice."""
-    subscriptions = np.fromiter((numbers[name] for name in found.ids), dtype=np.int64, count=len(found.ids))
-    return np.sort(found.rows * len(numbers) + subscriptions)
+    subscriptions = np.fromiter((numbers[name] for name in found.ids().to_pylist()), dtype=np.int64, count=len(found))
+    return np.sort(found.rows() * len(numbers) + subscriptions)

@@ -69,7 +69,7 @@ def test_each_kind_of_query_is_found_by_one_publication_as_by_many(is_old: bool)
     for _ in range(2):  # the second time nothing may be left of the first
         singly = [(match.publication_id, match.subscription_id) for post in POSTS for match in index.match_one(post)]
         assert sorted(singly) == sorted(together)
-    assert len(index.match(table).ids) == len(together)
+    assert len(index.match(table)) == len(together)
     assert {query for _, query in together} >= {"fire smoke rain", '"fire smoke"', "volume:>3 fire", "symbol:A"}
 
 

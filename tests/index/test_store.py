@@ -84,8 +84,7 @@ def opened(path: Path) -> tuple[GuardIndex, int]:
 
 
 def answers(index: GuardIndex) -> dict[str, set[str]]:
-    matched = index.match_table(POSTS)
-    pairs = list(zip(matched["publication_id"].to_pylist(), matched["subscription_id"].to_pylist(), strict=True))
+    pairs = [(match.publication_id, match.subscription_id) for match in index.match(POSTS)]
     return {post: {name for own, name in pairs if own == post} for post in ANSWERS}
 
 

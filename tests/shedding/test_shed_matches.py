@@ -55,9 +55,9 @@ def found(shares: list[tuple[GuardIndex, Homes]], kept: MatcherSets) -> list[tup
     for matcher, (index, homes) in enumerate(shares):
         rows = kept.with_matcher(matcher)
         matches = index.match(POSTS.take(pa.array(rows)))
-        own, ids = rows[matches.rows], pa.array(matches.ids, pa.string())
+        own, ids = rows[matches.rows()], matches.ids()
         delivers = once(own, ids, matcher, kept, homes)
-        pairs += [(int(row), name) for row, name, mine in zip(own, matches.ids, delivers, strict=True) if mine]
+        pairs += [(int(row), name) for row, name, mine in zip(own, ids.to_pylist(), delivers, strict=True) if mine]
     return pairs
 
 

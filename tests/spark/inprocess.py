@@ -11,6 +11,7 @@ from tidings.cluster.cut import Cut
 from tidings.cluster.notes import Notes
 from tidings.cluster.releases import Release
 from tidings.model.publication import FIELDS
+from tidings.spark.rows import WithNotes
 from tidings.spark.workers import MatchAll, MatchShare, Route
 
 
@@ -33,14 +34,14 @@ def found(
 ) -> Found:
     batches = read(table, release).to_batches(max_chunksize=batch_rows)
     if release.layout == "replicated":
-        out = list(MatchAll(release, now, cut)(iter(batches)))
+        out = list(WithNotes(MatchAll(release, now, cut))(iter(batches)))
     else:
         shuffled: defaultdict[int, list[pa.RecordBatch]] = defaultdict(list)
         for batch in Route(release, cut=cut)(iter(batches)):
             for row in range(batch.num_rows):
                 one = batch.slice(row, 1)
                 shuffled[one.column("matcher")[0].as_py()].append(one)
-        out = [batch for own in shuffled.values() for batch in MatchShare(release, now)(iter(own))]
+        out = [batch for own in shuffled.values() for batch in WithNotes(MatchShare(release, now))(iter(own))]
     rows = pa.Table.from_batches(out).to_pylist()
     matches = [row for row in rows if row["note"] is None]
     notes = Notes.read(row["note"] for row in rows if row["note"] is not None)

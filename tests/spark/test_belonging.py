@@ -30,9 +30,9 @@ from tidings.registry import Registry
 from tidings.spark.delta import DeltaSink
 from tidings.spark.matching import match
 from tidings.spark.pipeline import Pipeline
+from tidings.spark.rows import MATCH
 from tidings.spark.sinks import Batch, FileSink, MemorySink, ParquetSink, Sink, check_sink
 from tidings.spark.sources import posts_from_files
-from tidings.spark.workers import MATCH
 
 PIN = Pin(7, 3, "replicated", 1, utc_now(), "whole", mark="m", offsets="o")
 

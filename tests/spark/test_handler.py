@@ -29,8 +29,8 @@ from tidings.spark.columns import Columns
 from tidings.spark.delta import DeltaSink
 from tidings.spark.matching import match
 from tidings.spark.opened import Opened
+from tidings.spark.rows import MATCH
 from tidings.spark.sinks import Batch, CallableSink, ParquetSink, Sink
-from tidings.spark.workers import MATCH
 
 NOW = datetime(2024, 5, 1, tzinfo=UTC)
 PLANS = [Plan("replicated"), Plan("partitioned", 3)]

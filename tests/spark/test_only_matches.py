@@ -13,7 +13,8 @@ from tidings.analysis import ENGLISH
 from tidings.cluster.releases import Release
 from tidings.registry.validation import check_subscriptions
 from tidings.spark import Plan, Releases
-from tidings.spark.workers import MatchAll, MatchShare, OnlyMatches, Route
+from tidings.spark.rows import OnlyMatches
+from tidings.spark.workers import MatchAll, MatchShare, Route
 
 PLANS = {"replicated": Plan("replicated"), "partitioned": Plan("partitioned", 3)}
 

@@ -10,9 +10,8 @@ from tidings.cluster.releases import Plan, Releases
 from tidings.registry import Registry
 from tidings.spark import opened as module
 from tidings.spark.opened import Opened
-from tidings.tables.canonical import canonical
 
-POST = canonical(pa.table({"id": ["p"], "text": ["The White House is on fire"]}))
+POST = pa.table({"id": ["p"], "text": ["The White House is on fire"]})
 
 
 def test_a_newer_release_takes_over_files_and_words(tmp_path: Path) -> None:
@@ -22,14 +21,14 @@ def test_a_newer_release_takes_over_files_and_words(tmp_path: Path) -> None:
     registry.add(pa.table({"id": ["a"], "query": ["white house"]}))
     first = opened.share(releases.release(registry, 1), 0)
     assert opened.share(releases.release(registry, 1), 0) is first
-    assert len(first.index.deliver(POST)[0][0].numbers) == 1
+    assert len(first.index.match(POST)) == 1
     registry.add(pa.table({"id": ["b"], "query": ["fire"]}))
     second = opened.share(releases.release(registry, 2), 0)
     assert first.files.items() <= second.files.items() and len(second.files) == 2
     words = second.index._local.scratch.reader._words.fast
     assert words is first.index._local.scratch.reader._words.fast and len(words.vocabulary) > 0
-    assert sum(len(part.numbers) for part in second.index.deliver(POST)[0]) == 2
-    assert sum(len(part.numbers) for part in first.index.deliver(POST)[0]) == 1
+    assert len(second.index.match(POST)) == 2
+    assert len(first.index.match(POST)) == 1
 
 
 def test_the_least_recently_used_is_closed(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from tidings.analysis import ENGLISH, Analyser
 from tidings.arrays import gathering
 from tidings.registry.validation import check_subscriptions
 from tidings.spark import Plan, Releases, workers
+from tidings.spark.rows import WithNotes
 from tidings.workloads import Posts
 
 
@@ -45,7 +46,7 @@ def test_long_texts_go_to_spark_in_more_batches(plan: Plan, tmp_path: Path, monk
     pieces = inprocess.found(posts, release)
     assert sorted(pieces.pairs) == sorted(whole.pairs) and pieces.notes.matches == whole.notes.matches
     if plan.layout == "replicated":
-        assert max(batch.num_rows for batch in workers.MatchAll(release)(iter(posts.to_batches()))) <= 5
+        assert max(batch.num_rows for batch in WithNotes(workers.MatchAll(release))(iter(posts.to_batches()))) <= 5
 
 
 def test_what_is_sent_to_matchers_is_the_same_when_it_is_sent_again(tmp_path: Path) -> None:

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from tidings.model import Publication
 from tidings.tables import publications
 from tidings.tables.canonical import canonical, left_out
-from tidings.tables.validity import good_rows, rejected_rows
+from tidings.tables.checked import Publications
+from tidings.tables.validity import rejected_rows
 
 _PLAIN: dict[pa.DataType, st.SearchStrategy[Any]] = {
     pa.string(): st.sampled_from(["a", "", "7"]),
@@ -109,8 +110,8 @@ def test_what_no_attribute_can_hold_is_left_out_and_no_row_is_lost() -> None:
         "user.tags": "it is of type binary",
         "deep": "it is nested deeper than 32 levels",
     }
-    good, kept = good_rows(table)
-    assert kept.tolist() == [0] and good.column_names == ["id", "likes", "user.name"]
+    good = Publications.of(table)
+    assert good.rows.tolist() == [0] and good.table.column_names == ["id", "likes", "user.name"]
 
 
 @pytest.mark.parametrize("literal_first", [True, False])
@@ -126,5 +127,5 @@ def test_a_row_with_a_bad_element_is_rejected_and_its_neighbours_are_not() -> No
     table = pa.table({"id": ["a", "b", "c"], "n": [[1.0, float("nan")], [2.0], [0.0] * 10_001]})
     assert [row.id for row in rejected_rows(table).values()] == ["a", "c"]
     far = pa.array([[0], [2**60]], pa.list_(pa.timestamp("us")))
-    good, kept = good_rows(pa.table({"id": ["a", "b"], "t": far}))
-    assert kept.tolist() == [0] and good["t"].type == pa.large_list(pa.timestamp("us", tz="UTC"))
+    good = Publications.of(pa.table({"id": ["a", "b"], "t": far}))
+    assert good.rows.tolist() == [0] and good.table["t"].type == pa.large_list(pa.timestamp("us", tz="UTC"))

@@ -12,8 +12,9 @@ import pytest
 from tidings.model import Publication, Rejected
 from tidings.tables import publications
 from tidings.tables.canonical import canonical
+from tidings.tables.checked import Publications
 from tidings.tables.columns import ABSENT, column_keys, instant_key
-from tidings.tables.validity import good_rows, rejected_rows
+from tidings.tables.validity import rejected_rows
 
 MIDNIGHT = datetime(2020, 1, 2, tzinfo=UTC)
 
@@ -140,7 +141,7 @@ def test_a_row_over_a_limit_is_rejected_alike_by_row_and_by_column(columns: dict
     assert reason in _reason(**columns)
     table = pa.table({"id": ["p"], **columns})
     assert reason in rejected_rows(table)[0].reason
-    assert good_rows(table)[0].num_rows == 0
+    assert len(Publications.of(table)) == 0
 
 
 def test_a_column_of_nothing_is_text_where_text_belongs_and_stays_elsewhere() -> None:

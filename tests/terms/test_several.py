@@ -54,7 +54,7 @@ def test_the_index_equals_brute_force_and_doubles_nothing(is_old: bool) -> None:
     if is_old:
         index.compact()
     found, expected = index.match(table), oracle.match(table).pairs()
-    assert found.pairs() == expected and len(found.ids) == len(expected) > 5_000
+    assert found.pairs() == expected and len(found) == len(expected) > 5_000
     equal_queries_once = {(row, frozenset(query.split())) for row, query in expected}
     assert index.count(table).matches == len(equal_queries_once)
     posts = [post for post in publications(table) if isinstance(post, Publication)]

@@ -129,7 +129,10 @@ class StringTable:
         return int(_find(raw, self.seeds, self.offsets, self.data, self.slots))
 
     def find_many(self, texts: pa.Array | pa.ChunkedArray) -> IntArray:
-        """The number of each text, int64; -1 for one that is absent or null."""
+        """The number of each text, int64; -1 for one that is absent or null. A dictionary is looked up once."""
+        if isinstance(texts, pa.DictionaryArray) and not texts.null_count:
+            found: IntArray = self.find_many(texts.dictionary)[texts.indices.to_numpy()]
+            return found
         column = _column(texts)
         data, bounds = text_bytes(column)
         numbers = np.empty(len(column), dtype=np.int64)

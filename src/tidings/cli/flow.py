@@ -77,7 +77,7 @@ def flow(engine: Engine, file: TableFile, write: Write, advance: Callable[[int],
             found = engine.match(part, sifter=tally.sifter)
             write(found)
             tally.posts += part.num_rows
-            tally.matches += found.num_rows
+            tally.matches += len(found)
             advance(part.num_rows)
     return tally
 

@@ -10,16 +10,16 @@ from contextlib import AbstractContextManager, contextmanager
 from io import StringIO
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import typer
 from rich.console import Console
 from rich.table import Table
 
 from tidings.cli.terminal import cell, shown
-from tidings.index.guard import MATCHES
+from tidings.model import Match
+from tidings.tables.match_files import MatchFile
+from tidings.tables.matches import MATCHES, Matches
 
-Write = Callable[[pa.Table], None]
+Write = Callable[[Matches], None]
 SHOWN = 20
 """So many rows does a table show if nobody says how many."""
 
@@ -37,8 +37,8 @@ def saved(path: Path) -> Iterator[Write]:
     part = path.with_name(path.name + ".part")
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        with pq.ParquetWriter(part, MATCHES) as writer:
-            yield lambda matches: writer.write_table(matches) if matches.num_rows else None
+        with MatchFile(part, MATCHES.names) as file:
+            yield file.write
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
@@ -48,9 +48,9 @@ def saved(path: Path) -> Iterator[Write]:
 def _as_json(limit: int | None) -> Iterator[Write]:
     first = _First(limit)
 
-    def write(matches: pa.Table) -> None:
-        for row in first.of(matches).to_pylist():
-            typer.echo(json.dumps(row))
+    def write(matches: Matches) -> None:
+        for match in first.of(matches):
+            typer.echo(json.dumps(match._asdict()))
 
     yield write
 
@@ -60,8 +60,8 @@ def _as_csv(limit: int | None) -> Iterator[Write]:
     first = _First(limit)
     sys.stdout.write(_csv_line(MATCHES.names))
 
-    def write(matches: pa.Table) -> None:
-        sys.stdout.writelines(_csv_line(row.values()) for row in first.of(matches).to_pylist())
+    def write(matches: Matches) -> None:
+        sys.stdout.writelines(_csv_line(match) for match in first.of(matches))
 
     yield write
 
@@ -82,9 +82,9 @@ def _as_table(limit: int) -> Iterator[Write]:
     first = _First(limit)
     table = Table("publication", "subscription", "subscriber", "tag", box=None, header_style="dim")
 
-    def write(matches: pa.Table) -> None:
-        for row in first.of(matches).drop_columns("query_version").to_pylist():
-            table.add_row(*map(cell, row.values()))
+    def write(matches: Matches) -> None:
+        for match in first.of(matches):
+            table.add_row(*map(cell, match[:4]))
 
     yield write
     console = Console(highlight=False)
@@ -101,10 +101,10 @@ class _First:
         self._limit = limit
         self.seen = 0
 
-    def of(self, matches: pa.Table) -> pa.Table:
+    def of(self, matches: Matches) -> Iterable[Match]:
         left = None if self._limit is None else max(0, self._limit - self.seen)
-        self.seen += matches.num_rows
-        return matches.slice(0, left)
+        self.seen += len(matches)
+        return matches if left is None else matches[:left]
 
 
 def counted(number: int, noun: str) -> str:

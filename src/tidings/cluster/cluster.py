@@ -28,7 +28,7 @@ from tidings.index.subscribers import table_of
 from tidings.model.values import utc_now
 from tidings.partitioning import Mapping, MatcherSets, Move
 from tidings.placement import RAREST, Lasp, Placer
-from tidings.tables.validity import good_rows
+from tidings.tables.checked import Publications
 from tidings.terms.sample import Sample
 
 
@@ -236,7 +236,7 @@ class Cluster:
     def _routed(self, publications: pa.Table) -> MatcherSets:
         """The matchers of each row; what is sent for each parcel is counted."""
         if self.router is not None:
-            self._touched = self._touched + self.router.touched(good_rows(publications)[0])
+            self._touched = self._touched + self.router.touched(Publications.of(publications).table)
             return self.router.route(publications)
         routes = MatcherSets.empty(publications.num_rows, len(self.members))
         if self.mapping is None:
@@ -248,7 +248,7 @@ class Cluster:
         member, sent = self.members[matcher], routes.with_matcher(matcher)
         began = time.perf_counter()
         found = member.index.match(publications.take(pa.array(sent)))
-        rows, ids = sent[found.rows], pa.array(found.ids, pa.large_string())
+        rows, ids = sent[found.rows()], found.ids().cast(pa.large_string()).combine_chunks()
         kept = np.flatnonzero(once(rows, ids, matcher, routes, member.homes))
         load, ms = self._loads[matcher], (time.perf_counter() - began) * 1e3
         self._loads[matcher] = replace(

@@ -27,8 +27,8 @@ from tidings.model import DataError
 from tidings.partitioning import kernels
 from tidings.partitioning.mapping import MAX_MATCHERS, HashArray, Owners, TermParcels, hash_names
 from tidings.partitioning.sets import MatcherSets
+from tidings.tables.checked import Publications
 from tidings.tables.columns import place_columns
-from tidings.tables.validity import good_rows
 from tidings.terms.dictionary import Dictionary
 from tidings.terms.reader import Reader
 
@@ -115,19 +115,17 @@ class Router:
         self._owner = owner
         self._count()
 
-    def route(self, table: pa.Table) -> MatcherSets:
+    def route(self, table: pa.Table | Publications) -> MatcherSets:
         """The matchers of each row; none for a row that no subscription can match, or that is no publication."""
-        good, rows = good_rows(table)
-        terms = self._read(good)
+        if not isinstance(table, Publications):
+            good = Publications.of(table)
+            routes = MatcherSets.empty(table.num_rows, self.matchers)
+            routes.words[good.rows] = self.route(good).words
+            return routes
+        terms = self._read(table.table)
         if self._has_split:
-            found = MatcherSets.reached(terms, hash_names(good["id"]), self._sent, self.matchers)
-        else:
-            found = MatcherSets.owning(terms, self._sent, self.matchers)
-        if len(rows) == table.num_rows:
-            return found
-        routes = MatcherSets.empty(table.num_rows, self.matchers)
-        routes.words[rows] = found.words
-        return routes
+            return MatcherSets.reached(terms, hash_names(table.table["id"]), self._sent, self.matchers)
+        return MatcherSets.owning(terms, self._sent, self.matchers)
 
     def occurrences(self, table: pa.Table) -> tuple[TermSets, IdArray, HashArray]:
         """The terms of each row of a table without bad rows, the matcher of each occurrence, and the keys of the rows.

@@ -33,7 +33,6 @@ from tidings.index.matcher import Clock
 from tidings.language import Explanation, explain, parse, to_text
 from tidings.model import (
     DataError,
-    Match,
     Publication,
     PublicationError,
     Query,
@@ -46,6 +45,7 @@ from tidings.model.values import utc_now
 from tidings.registry import Log, MemoryLog, Receipt, Registry
 from tidings.tables.canonical import left_out
 from tidings.tables.given import given_table
+from tidings.tables.matches import Matches
 from tidings.tables.sifting import Sifter
 
 CHECK_EVERY_S = 1.0
@@ -205,10 +205,11 @@ class Engine:
         topic: str | Iterable[str] | None = (),
         ts: datetime | None = None,
         **attributes: Any,
-    ) -> list[Match]:
+    ) -> Matches:
         """All matches of one publication. Refuses with PublicationError. Without ``ts`` it happens now.
 
-        An attribute may be nested, as JSON is: see :class:`tidings.model.Publication`.
+        They are named when somebody looks at them; to count them costs no more than to find them. An attribute may be
+        nested, as JSON is: see :class:`tidings.model.Publication`.
         """
         topics = (topic,) if isinstance(topic, str) else topic or ()
         if not isinstance(topics, Iterable):
@@ -220,8 +221,8 @@ class Engine:
         self._count(1, len(found))
         return found
 
-    def match(self, table: pa.Table, *, sifter: Sifter | None = None) -> pa.Table:
-        """All matches of many publications: publication_id, subscription_id, subscriber, tag, query_version.
+    def match(self, table: pa.Table, *, sifter: Sifter | None = None) -> Matches:
+        """All matches of many publications: a sequence that also gives a table, as numbers of names or as plain text.
 
         Columns: ``id``, and any of ``text``, ``ts``, ``lat``, ``lon``, ``topic``; every other one is an attribute, or
         several where it is nested (:mod:`tidings.tables.nesting`); a warning names what can be no attribute, once.
@@ -235,8 +236,8 @@ class Engine:
         self._mend()
         self._warn_of(table.schema)
         sifting = Sifter.of(table) if sifter is None else sifter
-        found = self._index.match_checked(sifting.sifted(table, self._index.batch_rows))
-        self._count(table.num_rows, found.num_rows)
+        found = self._index.match(sifting.sift(table)[0])
+        self._count(table.num_rows, len(found))
         if sifter is None and sifting.rejected:
             _log.warning("%s", sifting.summary())
         return found

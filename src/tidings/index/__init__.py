@@ -3,7 +3,7 @@
 from tidings.index.brute import BruteForce
 from tidings.index.compaction import COMPACTION, Compaction
 from tidings.index.guard import GuardIndex
-from tidings.index.matcher import Counters, Matcher, Matches
+from tidings.index.matcher import Matcher
 from tidings.index.trie import Trie
 
-__all__ = ["COMPACTION", "BruteForce", "Compaction", "Counters", "GuardIndex", "Matcher", "Matches", "Trie"]
+__all__ = ["COMPACTION", "BruteForce", "Compaction", "GuardIndex", "Matcher", "Trie"]

@@ -19,12 +19,14 @@ import pyarrow as pa
 
 from tidings.analysis import ENGLISH, Analyser
 from tidings.arrays import IntArray
-from tidings.index.matcher import Clock, Counters, Matches
+from tidings.index.matcher import Clock, SubscriptionList
 from tidings.language import Content, ResolvedAtom, Sequence, holds, resolve
 from tidings.language.atoms import NOTHING_LEFT
 from tidings.model import And, Not, Or, Publication, Query, QueryError, Rectangle, Subscription, Within
 from tidings.model.query import Atom
 from tidings.model.values import utc_now
+from tidings.tables.checked import Listed
+from tidings.tables.matches import Counters, Deliveries, Matches
 from tidings.tables.rows import publications
 
 _NO, _YES, _OPEN = 0, 1, 2
@@ -57,10 +59,11 @@ class BruteForce:
         found = [_valid(subscription, answers.to(subscription.query), instants) for subscription in asked]
         rows = np.concatenate([np.zeros(0, dtype=np.int64), *found])
         owners = [number for number, each in enumerate(found) for _ in each]
-        order = np.argsort(rows, kind="stable")
-        ids = [asked[owners[place]].id for place in order.tolist()]
+        posts = Listed(list(good.values()), np.array(list(good), dtype=np.int64))
+        numbers, order = np.array(owners, dtype=np.int32), np.argsort(rows, kind="stable")
+        deliveries = Deliveries(posts, rows[order].astype(np.int32), SubscriptionList(asked), numbers[order])
         count = table.num_rows * len(asked)
-        return Matches(np.array(list(good), dtype=np.int64)[rows[order]], ids, Counters(count, count, len(ids)))
+        return Matches([deliveries], Counters(count, count, len(numbers)))
 
 
 def _valid(subscription: Subscription, rows: IntArray, instants: list[datetime]) -> IntArray:

@@ -20,24 +20,26 @@ import pyarrow as pa
 
 from tidings.analysis import ENGLISH, Analyser
 from tidings.analysis.vocabulary import TermSets
-from tidings.arrays import IntArray
+from tidings.arrays import IdArray, IntArray
+from tidings.arrays.growing import read_only
 from tidings.index.bulk import file_plain
 from tidings.index.entries import Entry, joined, loose
 from tidings.index.filing import Filer
-from tidings.index.matcher import Clock, Counters, Matches
+from tidings.index.matcher import Clock
 from tidings.index.predicates import PredicateArrays, Predicates
 from tidings.index.recent import Counts, Recent
 from tidings.index.renumbering import Numbering
-from tidings.index.scanning import Deliveries, Found, Scratch, State, blocks, fanned_out, scan_one
+from tidings.index.scanning import Found, Scratch, State, blocks, fanned_out, scan_one
 from tidings.index.segment import Segment, Source, compiled, living, tidied, together
 from tidings.index.store import Contents, Saved, Store, Unsaved, unsaved
-from tidings.index.subscribers import TEXT, Record, Row, latest, table_of
+from tidings.index.subscribers import Record, Row, latest, table_of
 from tidings.language import Conjunction, Sequence, normal_form, parse_normal, to_text
 from tidings.language.plain import PlainWords
-from tidings.model import Match, Publication, Subscription
+from tidings.model import Publication, Subscription
 from tidings.model.values import utc_now
+from tidings.tables.checked import TEXT, Listed, Publications
 from tidings.tables.columns import ABSENT, column_keys, instant_key, is_instant, place_columns
-from tidings.tables.validity import good_rows
+from tidings.tables.matches import Counters, Deliveries, Matches
 from tidings.terms.cells import cells
 from tidings.terms.dictionary import Dictionary
 from tidings.terms.sample import Sample
@@ -50,20 +52,10 @@ MAX_READER_BYTES = 1 << 28
 """When the words of posts that a thread remembers take more memory, it forgets them all. Posts may have new words for
 ever."""
 
+_FIRST = read_only(np.zeros(1, dtype=np.int64))
+_ZEROS = read_only(np.zeros(1 << 20, dtype=np.int32))
 FEW = 1024
 """So many at least become a segment of their own at once."""
-
-
-MATCHES = pa.schema(
-    [
-        ("publication_id", TEXT),
-        ("subscription_id", TEXT),
-        ("subscriber", TEXT),
-        ("tag", TEXT),
-        ("query_version", pa.int64()),
-    ]
-)
-"""Of a table of matches."""
 
 
 Meaning = list[str] | tuple[Conjunction, ...]
@@ -262,7 +254,7 @@ class GuardIndex:
 
     @property
     def batch_rows(self) -> int:
-        """How many rows :meth:`deliver` likes at a time."""
+        """How many rows are matched at a time."""
         return self._state.batch_rows
 
     @property
@@ -461,27 +453,24 @@ class GuardIndex:
 
     # ------------------------------------------------------------------------------------------------ matching
 
-    def match(self, table: pa.Table) -> Matches:
-        state = self._state
-        rows, ids, counters = [np.zeros(0, dtype=np.int64)], [], Counters()
-        for start in range(0, table.num_rows, state.batch_rows):
-            batch, good = good_rows(table.slice(start, state.batch_rows))
-            found, spent = self._deliveries(state, batch)
-            counters += spent
-            own = np.concatenate([np.zeros(0, dtype=np.int64), *(part.rows for part in found)])
-            names = [name for part in found for name in part.part.delivered(part.numbers)[0].to_pylist()]
-            order = np.argsort(own, kind="stable")
-            rows.append(good[own[order]] + start)
-            ids += [names[i] for i in order]
-        return Matches(np.concatenate(rows), ids, counters)
+    def match(self, table: pa.Table | Publications, now: int | None = None) -> Matches:
+        """All matches of a table; of one that is not checked yet, rows that are no publications are left out.
 
-    def match_one(self, publication: Publication) -> list[Match]:
+        ``now``: the key of the instant of a publication that has none, instead of the clock's.
+        """
+        state, parts, counters = self._state, list[Deliveries](), Counters()
+        for batch in _checked(table).batches(state.batch_rows):
+            found, spent = self._deliveries(state, batch, now)
+            parts += found
+            counters += spent
+        return Matches(parts, counters)
+
+    def match_one(self, publication: Publication) -> Matches:
         """The matches of one publication: the fast way for one."""
-        state, found = self._state, []
+        state, posts = self._state, Listed((publication,), _FIRST)
         instant = instant_key(publication.ts or self._clock())
-        for part in self._scanned(state, publication):
-            found += part.part.matches(publication.id, part.fanned_out(instant, state.moment))
-        return found
+        found = ((part.part, part.fanned_out(instant, state.moment)) for part in self._scanned(state, publication))
+        return Matches(Deliveries(posts, _first_row(len(numbers)), part, numbers) for part, numbers in found)
 
     def count_one(self, publication: Publication) -> int:
         """How many queries one publication answers, before it is known who asked for them."""
@@ -491,35 +480,13 @@ class GuardIndex:
         scratch = self._scratch(state)
         return scan_one(state, scratch.reader.read_one(publication, state.has_sequences), scratch)
 
-    def match_table(self, table: pa.Table) -> pa.Table:
-        """The matches of many publications: publication_id, subscription_id, subscriber, tag, query_version."""
-        starts = range(0, table.num_rows, self.batch_rows)
-        return self.match_checked(good_rows(table.slice(start, starts.step))[0] for start in starts)
-
-    def match_checked(self, tables: Iterable[pa.Table]) -> pa.Table:
-        """:meth:`match_table` of canonical tables without bad rows; each should have :attr:`batch_rows` at most."""
-        state = self._state
-        return pa.concat_tables([MATCHES.empty_table(), *(self._matched_table(state, table) for table in tables)])
-
-    def _matched_table(self, state: State, canonical: pa.Table) -> pa.Table:
-        found, _ = self._deliveries(state, canonical)
-        rows = np.concatenate([np.zeros(0, dtype=np.int64), *(part.rows for part in found)])
-        columns = [part.part.delivered(part.numbers) for part in found if len(part.numbers)]
-        if not columns:
-            return MATCHES.empty_table()
-        texts = [pa.chunked_array(chunks) for chunks in zip(*columns, strict=True)]
-        ids = canonical["id"].cast(TEXT).take(pa.array(rows))
-        matches = pa.table([ids, *texts], schema=MATCHES)
-        return matches if np.all(np.diff(rows) >= 0) else matches.take(pa.array(np.argsort(rows, kind="stable")))
-
-    def count(self, table: pa.Table) -> Counters:
+    def count(self, table: pa.Table | Publications) -> Counters:
         """How much work matching is, up to where it is known which queries matched, but not who asked for them."""
         state = self._state
         counters = np.zeros(3, dtype=np.int64)
-        for start in range(0, table.num_rows, state.batch_rows):
-            canonical, _ = good_rows(table.slice(start, state.batch_rows))
+        for posts in _checked(table).batches(state.batch_rows):
             scratch = self._scratch(state)
-            batch = scratch.reader.read(_by_place(state, canonical)[0], state.has_sequences)
+            batch = scratch.reader.read(_by_place(state, posts).table, state.has_sequences)
             for _ in blocks(state, batch, scratch, counters):
                 pass
         return Counters(*counters.tolist())
@@ -537,24 +504,12 @@ class GuardIndex:
         """The terms of each row of a canonical table without bad rows, -1 for one that nobody asks for."""
         return self._scratch(self._state).reader.terms(table, *place_columns(table))
 
-    def deliver(self, table: pa.Table, now: int | None = None) -> tuple[list[Deliveries], Counters]:
-        """Who is to get which row of a canonical table without bad rows, part by part, and how much work it was.
-
-        ``now``: the key of the instant of a publication that has none, instead of the clock's. Every
-        :attr:`batch_rows` rows should be a table of their own.
-        """
-        return self._deliveries(self._state, table, now)
-
-    def _deliveries(self, state: State, table: pa.Table, now: int | None = None) -> tuple[list[Deliveries], Counters]:
-        """Who is to get which row of a canonical table without bad rows."""
-        table, order = _by_place(state, table)
-        scratch = self._scratch(state)
-        batch = scratch.reader.read(table, state.has_sequences)
-        counters = np.zeros(3, dtype=np.int64)
-        instants = self._instants(table, now)
-        found = [fanned_out(block, instants, state.moment) for block in blocks(state, batch, scratch, counters)]
-        if order is not None:
-            found = [_in_order(part, order) for part in found]
+    def _deliveries(self, state: State, batch: Publications, now: int | None) -> tuple[list[Deliveries], Counters]:
+        """Who is to get which publication of a batch."""
+        posts, scratch, counters = _by_place(state, batch), self._scratch(state), np.zeros(3, dtype=np.int64)
+        read = scratch.reader.read(posts.table, state.has_sequences)
+        instants = self._instants(posts.table, now)
+        found = [fanned_out(block, posts, instants, state.moment) for block in blocks(state, read, scratch, counters)]
         return found, Counters(*counters.tolist())
 
     def _scratch(self, state: State) -> Scratch:
@@ -583,21 +538,21 @@ def _only_words(form: tuple[Conjunction, ...]) -> list[str]:
     return list(dict.fromkeys(words)) if len(words) == len(form[0].required) else []
 
 
-def _by_place(state: State, table: pa.Table) -> tuple[pa.Table, IntArray | None]:
-    """The rows in an order in which neighbours are near to each other, as the kernel for boxes likes them, and which
-    they were; as they are where that is of no use."""
-    if table.num_rows < 2 or not state.has_places:
-        return table, None
-    lon, lat = place_columns(table)
-    order = np.argsort(cells(np.nan_to_num(lon), np.nan_to_num(lat)), kind="stable")
-    return table.take(pa.array(order)), order
+def _first_row(count: int) -> IdArray:
+    """So many zeros; to make more than 500 lets go of the GIL."""
+    return _ZEROS[:count] if count <= len(_ZEROS) else np.zeros(count, dtype=np.int32)
 
 
-def _in_order(found: Deliveries, order: IntArray) -> Deliveries:
-    """The same by rising row, where ``order`` says which row each was."""
-    rows = order[found.rows]
-    by_row = np.argsort(rows.astype(np.uint16) if len(order) <= 1 << 16 else rows, kind="stable")  # 16 bits: by radix
-    return Deliveries(found.part, rows[by_row], found.numbers[by_row])
+def _checked(table: pa.Table | Publications) -> Publications:
+    return table if isinstance(table, Publications) else Publications.of(table)
+
+
+def _by_place(state: State, batch: Publications) -> Publications:
+    """The same in an order in which neighbours are near to each other, as the kernel for boxes likes them."""
+    if len(batch) < 2 or not state.has_places:
+        return batch
+    lon, lat = place_columns(batch.table)
+    return batch.taken(np.argsort(cells(np.nan_to_num(lon), np.nan_to_num(lat)), kind="stable"))
 
 
 def _key(form: tuple[Conjunction, ...]) -> Hashable:

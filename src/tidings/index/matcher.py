@@ -2,42 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 import pyarrow as pa
 
-from tidings.arrays import IntArray
+from tidings.arrays import IdArray
 from tidings.model import Subscription
+from tidings.tables.matches import MATCHES, Matches, renumbered
 
 
 @dataclass(frozen=True, slots=True)
-class Counters:
-    """How much work a batch was: conjunctions under a guard that a publication had, those whose first further term it
-    had too, and queries that matched."""
+class SubscriptionList:
+    """Subscriptions in a list: a :class:`tidings.tables.matches.Roster` for matchers in plain Python."""
 
-    candidates: int = 0
-    verified: int = 0
-    matches: int = 0
+    subscriptions: Sequence[Subscription]
 
-    def __add__(self, other: Counters) -> Counters:
-        return Counters(
-            self.candidates + other.candidates, self.verified + other.verified, self.matches + other.matches
-        )
+    def column(self, name: str, numbers: IdArray) -> tuple[pa.Array, IdArray]:
+        used, places = renumbered(numbers)
+        values = self.values(used)[MATCHES.names.index(name) - 1]
+        return pa.array(values, MATCHES.field(name).type), places
 
-
-@dataclass(frozen=True, slots=True)
-class Matches:
-    """Row ``rows[i]`` of the batch answers the subscription ``ids[i]``, once each, in order of rows."""
-
-    rows: IntArray
-    ids: list[str]
-    counters: Counters = Counters()
-
-    def pairs(self) -> set[tuple[int, str]]:
-        return set(zip(self.rows.tolist(), self.ids, strict=True))
+    def values(self, numbers: IdArray) -> Sequence[Iterable[Any]]:
+        asked = [self.subscriptions[number] for number in numbers.tolist()]
+        return [[getattr(each, name) for each in asked] for name in ("id", "subscriber", "tag", "version")]
 
 
 class Matcher(Protocol):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -14,8 +14,11 @@ from tidings.arrays import IdArray
 from tidings.arrays.growing import Growing, read_only
 from tidings.index.entries import NO_TEST, Entries, Entry, Loose
 from tidings.index.segment import Source
-from tidings.index.subscribers import FIRST_ROOM, NO_NUMBERS, TEXT, Asked, ChainedSubscribers, Row, table_of
-from tidings.model import Match
+from tidings.index.subscribers import FIRST_ROOM, NO_NUMBERS, Asked, ChainedSubscribers, Row
+from tidings.tables.matches import MATCHES, renumbered
+
+_PLACES = {"subscription_id": 0, "subscriber": 1, "tag": 2, "query_version": 4}
+"""Where the columns of a match are in a Row."""
 
 _NO_BOXES = read_only(np.zeros((4, 0), dtype=np.int32))
 
@@ -35,16 +38,16 @@ class RecentView:
     def asked(self) -> Asked:
         return self._asked
 
-    def delivered(self, numbers: IdArray, kind: pa.DataType = TEXT) -> list[pa.Array]:
-        """Id, subscriber, tag and query version of some subscriptions; ArrowInvalid if the texts are too long."""
-        table = table_of([self._rows[number] for number in numbers.tolist()])
-        *texts, versions = (table[name].combine_chunks() for name in ("id", "subscriber", "tag", "query_version"))
-        return [*(text.cast(kind) for text in texts), versions]
+    def column(self, name: str, numbers: IdArray) -> tuple[pa.Array, IdArray]:
+        """As a :class:`tidings.tables.matches.Roster` gives it: the values of those that are asked for, each once."""
+        used, places = renumbered(numbers)
+        at, kind = _PLACES[name], MATCHES.field(name).type
+        return pa.array([self._rows[number][at] for number in used.tolist()], kind), places
 
-    def matches(self, publication_id: str, numbers: IdArray) -> list[Match]:
-        """What a publication that these answer is to each of them."""
+    def values(self, numbers: IdArray) -> list[Iterable[Any]]:
+        """As a :class:`tidings.tables.matches.Roster` gives them."""
         asked = [self._rows[number] for number in numbers.tolist()]
-        return [Match(publication_id, name, who, tag, version) for name, who, tag, _, version, _, _ in asked]
+        return [[row[at] for row in asked] for at in _PLACES.values()]
 
 
 class Counts(NamedTuple):

@@ -27,6 +27,7 @@ from tidings.index.recent import RecentView
 from tidings.index.segment import Segment
 from tidings.index.single.kernels import fan_out_one, match_one
 from tidings.index.single.packs import CONDITIONS, ROOM
+from tidings.tables.matches import Deliveries, Published
 from tidings.terms.dictionary import Dictionary
 from tidings.terms.reader import Batch, Post, Reader
 
@@ -36,6 +37,8 @@ Room = tuple[npt.NDArray[Any], ...]
 
 BATCH_ROWS = 4096
 _FIRST_ROOM = 1 << 20
+_SPARE = 32
+"""So much room fan-out wants beyond what it writes."""
 
 
 @dataclass(frozen=True)
@@ -83,15 +86,6 @@ class Block(NamedTuple):
     ends: IntArray
     queries: IdArray
     masks: MaskArray | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Deliveries:
-    """Row ``rows[i]`` answers subscription ``numbers[i]`` of a part."""
-
-    part: Segment | RecentView
-    rows: IntArray
-    numbers: IdArray
 
 
 class Scratch:
@@ -193,29 +187,26 @@ def _matched(state: State, batch: Batch, table: Entries, row: int, room: Room) -
     return int(kernels.match_side_by_side(row, *publications, *tokens, table.starts, table.firsts, table.tests, *rest))
 
 
-def fanned_out(block: Block, instants: IntArray, moment: int) -> Deliveries:
-    """Who asked for the queries of a block, row by row."""
+def fanned_out(block: Block, publications: Published, instants: IntArray, moment: int) -> Deliveries:
+    """Who asked for the queries of a block."""
     asked = block.part.asked()
     pairs = len(block.queries) if block.masks is None else int(np.bitwise_count(block.masks).sum())
     room = max(1024, 2 * pairs)
     while True:
-        numbers = np.empty(room, dtype=np.int32)
+        rows, numbers = np.empty(room, dtype=np.int32), np.empty(room, dtype=np.int32)
         if block.masks is None:
-            rows = np.empty(room, dtype=np.int64)
             count = fan_out(
                 block.first, block.stop, block.ends, block.queries, asked.starts, asked.link, asked.limit, asked.died,
                 moment, asked.since, asked.until, instants, rows, numbers,
             )  # fmt: skip
         else:
-            counts = np.empty(block.stop - block.first, dtype=np.int64)
             count = fan_out_masks(
-                block.first, block.ends, block.queries, block.masks, asked.starts, asked.died, moment, asked.since,
-                asked.until, instants, counts, numbers,
+                block.first, block.stop - block.first, block.ends, block.queries, block.masks, asked.starts, asked.died,
+                moment, asked.since, asked.until, instants, rows, numbers,
             )  # fmt: skip
-            rows = np.repeat(np.arange(block.first, block.stop), counts) if count <= room else counts
-        if count <= room:
-            return Deliveries(block.part, rows[:count], numbers[:count])
-        room = count
+        if count + _SPARE <= room:
+            return Deliveries(publications, rows[:count], block.part, numbers[:count])
+        room = count + _SPARE
 
 
 class Found(NamedTuple):

@@ -6,10 +6,10 @@ comes from: a bulk, the recent subscriptions, or older segments that become one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import repeat
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,8 +18,7 @@ from tidings.arrays import IdArray, IntArray
 from tidings.arrays.distinct import distinct_lists
 from tidings.index.entries import Entries, Loose, joined, loosened, runs, side_by_side
 from tidings.index.predicates import Predicates
-from tidings.index.subscribers import TEXT, Asked, Subscribers
-from tidings.model import Match
+from tidings.index.subscribers import Asked, Subscribers
 
 
 @dataclass(frozen=True)
@@ -43,13 +42,13 @@ class Segment:
     def asked(self) -> Asked:
         return self.subscribers.asked
 
-    def delivered(self, numbers: IdArray, kind: pa.DataType = TEXT) -> list[pa.Array]:
-        """Id, subscriber, tag and query version of some subscriptions; ArrowInvalid if the texts are too long."""
-        return self.subscribers.delivered(numbers, kind)
+    def column(self, name: str, numbers: IdArray) -> tuple[pa.Array, IdArray]:
+        """As a :class:`tidings.tables.matches.Roster` gives it."""
+        return self.subscribers.column(name, numbers)
 
-    def matches(self, publication_id: str, numbers: IdArray) -> list[Match]:
-        """What a publication that these answer is to each of them."""
-        return list(map(Match, repeat(publication_id), *self.subscribers.values(numbers)))
+    def values(self, numbers: IdArray) -> list[Iterable[Any]]:
+        """As a :class:`tidings.tables.matches.Roster` gives them."""
+        return self.subscribers.values(numbers)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,14 +20,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidings.arrays import IdArray, IntArray
-from tidings.arrays.gathering import check_size, gathered
 from tidings.arrays.growing import Growing, read_only
 from tidings.arrays.packs import Pack
 from tidings.arrays.strings import StringTable, some_texts, text_bytes
 from tidings.index.single.kernels import some_values
 from tidings.index.single.packs import ASKED
 from tidings.model import Subscription
+from tidings.tables.checked import TEXT
 from tidings.tables.columns import instant_key
+from tidings.tables.matches import MATCHES, plain
 
 FOREVER_BEFORE, FOREVER_AFTER = -(2**63) + 1, 2**63 - 1
 COLUMNS = ("id", "subscriber", "tag", "query", "query_version", "since", "until")
@@ -56,7 +57,6 @@ Row = tuple[str, str, str, str, int, int, int]
 """A Record, or the same as a plain tuple. What is kept is plain: the garbage collector looks at plain tuples of texts
 and numbers once, and at Records again and again, each time with all other objects that there are."""
 
-TEXT = pa.large_string()
 FIRST_ROOM = 64
 NO_NUMBERS: IdArray = read_only(np.zeros(0, dtype=np.int32))
 NO_KEYS: IntArray = read_only(np.zeros(0, dtype=np.int64))
@@ -133,21 +133,19 @@ class Subscribers:
             np.full(len(numbers), filler) if not len(keys) else keys[numbers]
             for keys, filler in ((self.since, FOREVER_BEFORE), (self.until, FOREVER_AFTER))
         )
-        *texts, versions = self.delivered(numbers)
-        columns = [*texts, self.queries.take(pa.array(numbers)), versions, pa.array(since), pa.array(until)]
-        return pa.table(columns, names=COLUMNS)
+        names, who, tags, versions = (plain(*self.column(name, numbers)) for name in MATCHES.names[1:])
+        queries = self.queries.take(pa.array(numbers))
+        return pa.table([names, who, tags, queries, versions, pa.array(since), pa.array(until)], names=COLUMNS)
 
-    def delivered(self, numbers: IdArray, kind: pa.DataType = TEXT) -> list[pa.Array]:
-        """Id, subscriber, tag and query version of some of them, texts as that kind; ArrowInvalid if they are too long.
-
-        Cost: about 12 ns for each text, 30 if there are millions to choose from.
-        """
-        versions = self.versions if len(self.versions) == 1 else self.versions[numbers]
-        return [
-            gathered(self.ids.offsets, self.ids.data, numbers, kind),
-            *(_taken(column, numbers, kind) for column in (self.subscribers, self.tags)),
-            pa.array(np.broadcast_to(versions, len(numbers))),
-        ]
+    def column(self, name: str, numbers: IdArray) -> tuple[pa.Array, IdArray]:
+        """As a :class:`tidings.tables.matches.Roster` gives it; nothing is copied."""
+        if name == "subscription_id":
+            return self.ids.texts(), numbers
+        if name == "query_version":
+            found = pa.array(self.versions)
+        else:
+            found = self.subscribers if name == "subscriber" else self.tags
+        return found, np.zeros(len(numbers), dtype=np.int32) if len(found) == 1 else numbers
 
     def values(self, numbers: IdArray) -> list[Iterable[Any]]:
         """The same as Python values, for a few; what all have in common is repeated without end."""
@@ -166,15 +164,6 @@ class Subscribers:
         """Without the ids and texts themselves, but with the table that finds an id."""
         arrays = (self.starts, self.versions, self.since, self.until, self.died, self.ids.slots)
         return sum(array.nbytes for array in arrays)
-
-
-def _taken(column: pa.LargeStringArray, numbers: IdArray, kind: pa.DataType) -> pa.Array:
-    """Some of a column that has one element where all are equal."""
-    if len(column) == 1:
-        check_size(len(numbers), len(numbers) * column[0].as_buffer().size, kind)
-        return pa.repeat(column[0].cast(kind), len(numbers))
-    data, offsets = text_bytes(column)
-    return gathered(offsets, data, numbers, kind)
 
 
 def _some(column: pa.LargeStringArray, numbers: IdArray) -> list[str]:

@@ -14,10 +14,12 @@ import numpy as np
 import pyarrow as pa
 
 from tidings.analysis import ENGLISH, Analyser
-from tidings.index.matcher import Clock, Counters, Matches
+from tidings.index.matcher import Clock, SubscriptionList
 from tidings.language import Conjunction, Content, ResolvedAtom, Sequence, holds, normal_form
-from tidings.model import Rejected, Subscription
+from tidings.model import Publication, Subscription
 from tidings.model.values import utc_now
+from tidings.tables.checked import Listed
+from tidings.tables.matches import Counters, Deliveries, Matches
 from tidings.tables.rows import publications
 
 
@@ -57,12 +59,12 @@ class Trie:
                 _prune(self._root, words, (name, rest))
 
     def match(self, table: pa.Table) -> Matches:
+        good = {row: found for row, found in enumerate(publications(table)) if isinstance(found, Publication)}
+        number_of = {name: number for number, name in enumerate(self._subscriptions)}
         rows: list[int] = []
-        ids: list[str] = []
+        numbers: list[int] = []
         looked_up = verified = 0
-        for row, publication in enumerate(publications(table)):
-            if isinstance(publication, Rejected):
-                continue
+        for row, publication in enumerate(good.values()):
             content = Content.of(publication, self._analyser)
             at = publication.ts or self._clock()
             words = sorted({token.word for token in content.tokens if token.word is not None})
@@ -74,8 +76,11 @@ class Trie:
                     if subscription.valid_at(at) and _rest_holds(rest, content):
                         found[name] = None
             rows.extend([row] * len(found))
-            ids.extend(found)
-        return Matches(np.array(rows, dtype=np.int64), ids, Counters(looked_up, verified, len(ids)))
+            numbers.extend(number_of[name] for name in found)
+        posts = Listed(list(good.values()), np.array(list(good), dtype=np.int64))
+        roster = SubscriptionList(list(self._subscriptions.values()))
+        deliveries = Deliveries(posts, np.array(rows, dtype=np.int32), roster, np.array(numbers, dtype=np.int32))
+        return Matches([deliveries], Counters(looked_up, verified, len(numbers)))
 
     def _paths(self, subscription: Subscription) -> Iterator[tuple[list[str], Conjunction]]:
         """Each conjunction as sorted words and the rest."""

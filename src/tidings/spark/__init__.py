@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tidings.spark.progress import Progress
     from tidings.spark.sinks import CallableSink, ConsoleSink, KafkaSink, MemorySink, ParquetSink, Sink
     from tidings.spark.sources import posts_from_files
+    from tidings.spark.writing import Written, write_matches
 
 __all__ = [
     "ApplyChanges",
@@ -44,6 +45,7 @@ __all__ = [
     "Releases",
     "Running",
     "Sink",
+    "Written",
     "admitted",
     "changes_from_kafka",
     "count_terms",
@@ -51,6 +53,7 @@ __all__ = [
     "posts_from_files",
     "posts_from_kafka",
     "register",
+    "write_matches",
 ]
 
 _MODULES = {
@@ -72,6 +75,7 @@ _MODULES = {
     "Releases": "tidings.cluster.releases",
     "Running": "tidings.spark.pipeline",
     "Sink": "tidings.spark.sinks",
+    "Written": "tidings.spark.writing",
     "admitted": "tidings.cluster.overload",
     "changes_from_kafka": "tidings.spark.kafka",
     "count_terms": "tidings.spark.counting",
@@ -79,6 +83,7 @@ _MODULES = {
     "posts_from_files": "tidings.spark.sources",
     "posts_from_kafka": "tidings.spark.kafka",
     "register": "tidings.spark.generator",
+    "write_matches": "tidings.spark.writing",
 }
 
 

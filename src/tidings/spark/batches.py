@@ -9,7 +9,6 @@ cannot be kept: then the batch is begun anew if nothing of it was delivered, and
 from __future__ import annotations
 
 import logging
-import shutil
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -34,9 +33,9 @@ from tidings.model.values import utc_now
 from tidings.placement import PlacementPolicy
 from tidings.registry import Registry
 from tidings.spark.columns import Columns
-from tidings.spark.filed import empty
 from tidings.spark.matching import collected, matched, matches, noted, observed
 from tidings.spark.sinks import Batch, FileSink, ParquetSink, Sink
+from tidings.spark.writing import filed
 
 KEPT_BATCHES = 100
 """The journal remembers as many batches as Spark's own checkpoint does."""
@@ -191,7 +190,7 @@ class Handler:
         if self.sink.has(batch):
             return collected(noted(find()))
         if isinstance(self.sink, FileSink):
-            return _file(find, self.sink, batch)
+            return filed(lambda folder: find(folder=folder), self.sink, batch)
         if self.sink.once:
             observation = Observation()
             self.sink.write(matches(observed(find(), observation)), batch)
@@ -216,19 +215,6 @@ def _excused(began: float) -> float:
     """The time since then, in seconds, if it is so long that an index was compiled; else 0."""
     seconds = time.perf_counter() - began
     return seconds if seconds > _COMPILES_S else 0.0
-
-
-def _file(find: Callable[..., DataFrame], sink: FileSink, batch: Batch) -> Notes:
-    """Let the workers write the matches to files, and the sink take those of tasks that succeeded."""
-    folder = sink.aside(batch)
-    try:
-        notes = collected(find(folder=folder))
-        files = [folder / name for name in notes.files] or [empty(folder)]
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)  # the disk may be full
-        raise
-    sink.take(files, batch)
-    return notes
 
 
 def reported(pin: Pin, notes: Notes, ms: float) -> Report:

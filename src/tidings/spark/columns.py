@@ -1,10 +1,10 @@
-"""Which columns of a DataFrame are the fields of a publication, and which of the others have to be read?"""
+"""Which columns of a DataFrame are the fields of a publication, which of the others are read, and which come out?"""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, cast
 
 import pyarrow as pa
@@ -26,7 +26,9 @@ from pyspark.sql.types import (
 )
 
 from tidings.model import DataError
+from tidings.model.publication import FIELDS
 from tidings.spark.parquet import ParquetFiles, Pieces, Work
+from tidings.tables.matches import WITH_INSTANT
 from tidings.tables.nesting import Leaf, Leaves, Shape, arrow_shape, leaves
 
 _PLAIN = (
@@ -40,6 +42,7 @@ _PLAIN = (
     TimestampNTZType,
     NullType,
 )
+MATCH_COLUMNS = tuple(WITH_INSTANT.names)
 _log = logging.getLogger(__name__)
 
 
@@ -50,7 +53,9 @@ class Columns:
     A field may be in a struct, as in ``Columns(text="post.body")``. One whose column is not there is absent; only
     ``id`` has to be. Attributes may be in structs and lists too, by dotted names (:mod:`tidings.tables.nesting`).
 
-    >>> Columns(id="tweet_id", text="body").text
+    ``output``: the columns of a match that are made, all without; what nobody wants costs nothing if it is left out.
+
+    >>> Columns(id="tweet_id", text="body", output=("publication_id", "subscription_id")).text
     'body'
     """
 
@@ -60,9 +65,13 @@ class Columns:
     lat: str = "lat"
     lon: str = "lon"
     topic: str = "topic"
+    output: tuple[str, ...] = MATCH_COLUMNS
 
     def __post_init__(self) -> None:
-        names = [getattr(self, field.name) for field in fields(self)]
+        if isinstance(self.output, str) or not self.output or not set(self.output) <= set(MATCH_COLUMNS):
+            raise DataError(f"output names some of {', '.join(MATCH_COLUMNS)}, got {self.output!r}")
+        object.__setattr__(self, "output", tuple(name for name in MATCH_COLUMNS if name in self.output))
+        names = [getattr(self, name) for name in FIELDS]
         if any(not isinstance(name, str) or not name for name in names) or len(set(names)) < len(names):
             raise DataError(f"each field has a column of its own, got {self}; name six different columns")
 
@@ -79,7 +88,7 @@ class Columns:
     def selected(self, publications: DataFrame | ParquetFiles, asked: Collection[str]) -> DataFrame | Pieces | Aliased:
         """The fields, and the attributes that somebody asks about: whatever else there is stays where it is."""
         found, _ = self._found(publications)
-        names = dict.fromkeys([*(field.name for field in fields(self)), *sorted(asked)])
+        names = dict.fromkeys([*FIELDS, *sorted(asked)])
         wanted = {name: found[name].path for name in names if name in found}
         if isinstance(publications, ParquetFiles):
             return publications.selected(wanted)
@@ -100,7 +109,7 @@ class Columns:
             columns = [(field.name, field.dataType) for field in publications.schema.fields]
             met = leaves(_distinct(columns), spark_shape)
         top = [name for name, _ in columns]
-        own = {field.name: getattr(self, field.name) for field in fields(self)}
+        own = {name: getattr(self, name) for name in FIELDS}
         for name in top:
             if name in own and name not in own.values():
                 raise DataError(f"the column {name!r} would be read as the field of that name; rename or drop it")

@@ -73,7 +73,7 @@ class _Read:
         terms.load(self.arrays, self.count)
         reader = Reader(terms, self.analyser)
         for batch in batches:
-            good, _ = sifter.sift(pa.Table.from_batches([batch]))
+            good = sifter.sift(pa.Table.from_batches([batch]))[0].table
             if good.num_rows:
                 parts = np.zeros(good.num_rows, dtype=np.int32)
                 if self.parts > 1:

@@ -14,40 +14,45 @@ from pathlib import Path
 from uuid import uuid4
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from tidings.cluster.notes import note
-from tidings.spark.workers import MATCH, NOTE, MatchAll, MatchShare
+from tidings.spark.workers import NOTE, Found, MatchAll, MatchShare
+from tidings.tables.match_files import MatchFile
+from tidings.tables.matches import WITH_INSTANT
 
 
 @dataclass(frozen=True, slots=True)
 class Filed:
-    """Does the work of a matcher. Its matches go to a file in ``folder``, its notes to Spark."""
+    """Does the work of a matcher. Its matches go to a file in ``folder``, its notes to Spark.
+
+    ``columns``: those of a match that are written.
+    """
 
     work: MatchAll | MatchShare
     folder: Path
+    columns: tuple[str, ...] = tuple(WITH_INSTANT.names)
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         name = f"{uuid4().hex}.parquet"
         file = None
         with ExitStack() as opened:
-            for batch in self.work(batches):
-                notes = batch.column("note")
-                if notes.null_count < len(notes):
-                    yield pa.RecordBatch.from_arrays([notes], schema=NOTE)
+            for found in self.work(batches):
+                if isinstance(found, Found):
+                    file = file or opened.enter_context(MatchFile(self.folder / name, self.columns))
+                    with found.work.timed():
+                        file.write(found.matches)
                 else:
-                    file = file or opened.enter_context(_writer(self.folder / name))
-                    file.write_batch(batch.select(MATCH.names))
+                    yield _noted(found)
         if file is not None:
-            yield pa.RecordBatch.from_arrays([pa.array([note(name)], NOTE.field(0).type)], schema=NOTE)
+            yield _noted([note(name)])
 
 
-def empty(folder: Path) -> Path:
+def _noted(notes: list[str]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.array(notes, NOTE.field(0).type)], schema=NOTE)
+
+
+def empty(folder: Path, columns: tuple[str, ...] = tuple(WITH_INSTANT.names)) -> Path:
     """A file without matches, for a batch that has none: its readers see the columns."""
     file = folder / "empty.parquet"
-    with _writer(file):
+    with MatchFile(file, columns):
         return file
-
-
-def _writer(file: Path) -> pq.ParquetWriter:
-    return pq.ParquetWriter(file, MATCH, store_schema=False)

@@ -25,8 +25,9 @@ from tidings.spark.columns import Aliased, Columns
 from tidings.spark.filed import Filed
 from tidings.spark.interpreter import check_workers
 from tidings.spark.parquet import ParquetFiles, Pieces
+from tidings.spark.rows import MATCHED, OnlyMatches, WithNotes, matches_of
 from tidings.spark.shipping import is_remote, shipped
-from tidings.spark.workers import MATCHED, MATCHES, NOTED, ROUTED, MatchAll, MatchShare, OnlyMatches, Route
+from tidings.spark.workers import NOTED, ROUTED, MatchAll, MatchShare, Route
 from tidings.tables.columns import instant_key
 
 Subscriptions: TypeAlias = "Registry | str | Path | DataFrame | pa.Table"
@@ -48,10 +49,11 @@ def match(
 
     ``publications`` is a batch or a stream, or :class:`~tidings.spark.ParquetFiles`, which workers read themselves:
     faster where posts lie in files and Spark has nothing to do with them before. Columns other than id, text, ts, lat,
-    lon and topic are attributes, or hold them where they are nested (:mod:`tidings.tables.nesting`); ``columns`` tells
-    where the fields have other names. What can be no attribute is named in a warning. Attributes that nobody asks about
-    are not read, and so not checked. Rows that are no publications, and those whose id came before in their task, have
-    no matches; each task logs how many they were, and why (:func:`matched` keeps them).
+    lon and topic are attributes, or hold them where they are nested (:mod:`tidings.tables.nesting`). ``columns`` tells
+    where the fields have other names, and which columns of a match are made. What can be no attribute is named in a
+    warning. Attributes that nobody asks about are not read, and so not checked. Rows that are no publications, and
+    those whose id came before in their task, have no matches; each task logs how many they were, and why
+    (:func:`matched` keeps them).
 
     ``subscriptions``: a registry that is there, or its path, as it is now; or a table or DataFrame with id, query, and
     any of subscriber, tag, since, until, whose bad rows are logged and left out. A stream goes on with those of its
@@ -62,20 +64,32 @@ def match(
     ``layout``, ``matchers``: see :class:`tidings.cluster.releases.Plan`. ``sample``: publications like those to come;
     the index is the better the more it knows of them.
     """
+    columns = columns or Columns()
+    posts, work = prepared(publications, subscriptions, Plan(layout, matchers), columns, folder, sample)
+    return posts.mapInArrow(OnlyMatches(work, columns.output), matches_of(columns.output))
+
+
+def prepared(
+    publications: DataFrame | ParquetFiles,
+    subscriptions: Subscriptions,
+    plan: Plan,
+    columns: Columns,
+    folder: str | Path | None,
+    sample: pa.Table | None,
+) -> tuple[DataFrame | Pieces | Aliased, MatchAll | MatchShare]:
+    """Compile subscriptions: what comes to the matchers, and what they do with it."""
     if not (isinstance(publications, ParquetFiles) or hasattr(publications, "mapInArrow")):
         raise DataError(f"publications are a DataFrame or ParquetFiles, got a {type(publications).__name__}")
     if folder is None and publications.isStreaming and is_remote(publications):
         raise DataError("over Spark Connect no files reach a stream; name a folder that all machines share")
     check_workers(publications.sparkSession)
-    columns = columns or Columns()
     columns.check(publications)
     home = Path(folder) if folder is not None else _temporary(publications.sparkSession)
-    releases = Releases(home, _analyser(subscriptions), sample, Plan(layout, matchers))
+    releases = Releases(home, _analyser(subscriptions), sample, plan)
     release = _release(releases, subscriptions)
     if folder is None:
         release = shipped(release, publications.sparkSession)
-    posts, work = _planned(publications, release, columns)
-    return posts.mapInArrow(OnlyMatches(work), MATCHES)
+    return _planned(publications, release, columns)
 
 
 def matched(
@@ -97,7 +111,9 @@ def matched(
     ``cut`` leaves out is not found.
     """
     posts, work = _planned(publications, release, columns, now, kept, cut)
-    return posts.mapInArrow(work, MATCHED) if folder is None else posts.mapInArrow(Filed(work, folder), NOTED)
+    return (
+        posts.mapInArrow(WithNotes(work), MATCHED) if folder is None else posts.mapInArrow(Filed(work, folder), NOTED)
+    )
 
 
 def matches(found: DataFrame) -> DataFrame:

@@ -34,7 +34,7 @@ from tidings.partitioning import Move
 from tidings.placement import PlacementPolicy, PlacerName
 from tidings.registry import Registry
 from tidings.spark.batches import Handler
-from tidings.spark.columns import Columns
+from tidings.spark.columns import MATCH_COLUMNS, Columns
 from tidings.spark.interpreter import check_workers
 from tidings.spark.progress import Progress, ProgressListener
 from tidings.spark.sinks import CallableSink, Sink, check_path, check_sink, spark_path
@@ -153,6 +153,8 @@ class Pipeline:
             )
         Registry.create(registry.path, registry.analyser, registry.clock)
         self.columns.check(self.publications)
+        if self.columns.output != MATCH_COLUMNS:
+            raise DataError("a pipeline delivers all columns of a match; leave output= out of its Columns")
         sink = CallableSink(self.sink) if callable(self.sink) else self.sink
         placement = PlacementPolicy.of(self.placement)
         return Handler(

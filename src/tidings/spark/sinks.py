@@ -31,7 +31,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # as everybody calls it
 
 from tidings.model import DataError
-from tidings.spark.workers import MATCH
+from tidings.spark.rows import MATCH
 
 KEY = ("publication_id", "subscription_id", "query_version")
 """What makes two matches the same one."""

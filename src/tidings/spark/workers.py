@@ -1,69 +1,49 @@
-"""What runs in Spark's Python workers? Arrow batches of publications in, Arrow batches of matches and notes out.
+"""What runs in Spark's Python workers? Arrow batches of publications in, matches without names and notes out.
 
 Replicated layout: :class:`MatchAll` alone. Partitioned: :class:`Route`, then a shuffle by matcher, then
-:class:`MatchShare`. Each is a function for ``mapInArrow``, a small value that is pickled by reference to this module.
+:class:`MatchShare`. What they find becomes rows (:mod:`tidings.spark.rows`) or files (:mod:`tidings.spark.filed`). Each
+is a small value that is pickled by reference to its module.
 """
 
 from __future__ import annotations
 
 import gc
-import logging
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
+from typing import Literal, NamedTuple, cast
 
 import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql.types import StringType, StructField, StructType
 
-from tidings.arrays import IntArray
-from tidings.arrays.gathering import gathered
-from tidings.arrays.strings import text_bytes
+from tidings.arrays import IdArray
 from tidings.cluster import Router, found_along, once
 from tidings.cluster.cut import Cut, Cutting, Undone, cut_posts, cut_routes, looked_at
-from tidings.cluster.notes import Notes, Tally, note
+from tidings.cluster.notes import Tally, note
 from tidings.cluster.releases import Release
 from tidings.cluster.seen import Sampler
-from tidings.index import Counters
-from tidings.index.scanning import Deliveries
 from tidings.partitioning import MatcherSets
 from tidings.shedding.threshold import GRADES
 from tidings.spark.opened import Opened, OpenShare
-from tidings.tables.canonical import INSTANT
-from tidings.tables.sifting import TOLD, Sifter
+from tidings.tables.checked import Publications
+from tidings.tables.matches import Counters, Deliveries, Matches
+from tidings.tables.sifting import Sifter
 
 ROUTED = "matcher int, posts binary, note string"
-MATCHES = (
-    "publication_id string, subscription_id string, subscriber string, tag string, query_version bigint, ts timestamp"
-)
-"""The columns of a match, as Spark has them."""
-
-MATCHED = f"{MATCHES}, note string"
-"""The columns that come out: those of a match, and a note in rows that are none."""
-
 NOTED = StructType([StructField("note", StringType())])
 """What comes out where the matches go elsewhere."""
 
 _TEXT = pa.string()
-_NAMES = ("publication_id", "subscription_id", "subscriber", "tag", "query_version", "ts")
-MATCH = pa.schema(list(zip(_NAMES, (_TEXT, _TEXT, _TEXT, _TEXT, pa.int64(), INSTANT), strict=True)))
-"""The columns of a match, as Arrow has them."""
-
 NOTE = pa.schema([("note", _TEXT)])
-_MATCHED = pa.schema([*MATCH, *NOTE])
 _ROUTED = pa.schema([("matcher", pa.int32()), ("posts", pa.binary()), ("note", _TEXT)])
 _ROUTE, _KEPT, _GRADE = "\0route", "\0kept", "\0grade"
 """Columns of the matchers of a post, of those that it would be sent to if it were not spared, and of its grade."""
 
-_MOST_ROWS = 1 << 14
-"""Matches that go to Spark at once: few enough to be still in the processor's cache when they are written."""
-
 _opened = Opened()
-_log = logging.getLogger(__name__)
 
 
 class _Work:
@@ -83,7 +63,7 @@ class _Work:
         if _GRADE in posts.column_names:
             self._copies += np.bincount(posts[_GRADE].to_numpy(), minlength=GRADES)
 
-    def count_matches(self, posts: pa.Table, rows: IntArray) -> None:
+    def count_matches(self, posts: pa.Table, rows: IdArray) -> None:
         """Matches of these rows of copies."""
         if _GRADE in posts.column_names:
             self._matches += np.bincount(posts[_GRADE].to_numpy()[rows], minlength=GRADES)
@@ -101,6 +81,13 @@ class _Work:
         return note(Tally(self._stage, self.matcher, *counts, round(1000 * self._seconds, 3), self.sampled, graded))
 
 
+class Found(NamedTuple):
+    """Matches without names, and whose work they are: to name them is a part of it, and timed as such."""
+
+    matches: Matches
+    work: _Work
+
+
 @dataclass(frozen=True, slots=True)
 class MatchAll:
     """Matches publications with a whole index. ``now``: the instant of those that have none; None is the clock's.
@@ -112,26 +99,28 @@ class MatchAll:
     now: int | None = None
     cut: Cut | None = None
 
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[Found | list[str]]:
         work, sifter, undone = _Work("match"), Sifter(), Undone()
         share = _opened.share(self.release, 0)
         for batch in batches:
             with work.timed():
                 good, rejected = sifter.sift(pa.Table.from_batches([batch]))
                 if self.cut is not None:
-                    seen = looked_at(good, self.cut)
+                    seen = looked_at(good.table, self.cut)
                     cutting = cut_posts(seen, share.index, self.cut)
                     undone.add(cutting, len(good) - len(seen))
-                    good = _marked(seen, cutting).take(pa.array(cutting.routes.with_matcher(0)))
+                    kept = _marked(seen, cutting).take(pa.array(cutting.routes.with_matcher(0)))
                     if cutting.grades is not None:
-                        good = good.append_column(_GRADE, pa.array(cutting.grades[cutting.routes.with_matcher(0), 0]))
-                    work.count(good)
+                        kept = kept.append_column(_GRADE, pa.array(cutting.grades[cutting.routes.with_matcher(0), 0]))
+                    work.count(kept)
+                    good = Publications.trusted(kept)
             work.posts += batch.num_rows
             work.rejected += len(rejected)
-            yield from _noted([note(row) for row in rejected])
+            if rejected:
+                yield [note(row) for row in rejected]
             yield from _matches(good, share, self.now, work)
         share.check()
-        yield from _noted([work.note(), *([note(undone.shed(work.matcher))] if self.cut else [])])
+        yield [work.note(), *([note(undone.shed(work.matcher))] if self.cut else [])]
         _settle()
 
 
@@ -156,7 +145,7 @@ class Route:
         for batch in batches:
             good, rejected = sifter.sift(pa.Table.from_batches([batch]))
             packed = [] if router is None else _packed(good, router, self.cut, undone)
-            sampler.add(good)
+            sampler.add(good.table)
             work.posts += batch.num_rows
             work.rejected += len(rejected)
             yield from (_sent(0, told=note(row)) for row in rejected)
@@ -179,46 +168,23 @@ class MatchShare:
     release: Release
     now: int | None = None
 
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[Found | list[str]]:
         work, shares = _Work("match"), dict[int, OpenShare]()
         for batch in batches:
             for matcher, posts, told in zip(*batch.columns, strict=True):
                 if not posts.is_valid:
-                    yield from _noted([told.as_py()])
+                    yield [told.as_py()]
                     continue
                 with work.timed():
                     table = pa.ipc.open_stream(posts.as_buffer()).read_all()
                     share = shares[matcher.as_py()] = _opened.share(self.release, matcher.as_py())
                 work.posts += table.num_rows
                 work.count(table)
-                yield from _matches(table, share, self.now, work, matcher.as_py())
+                yield from _matches(Publications.trusted(table), share, self.now, work, matcher.as_py())
         for share in shares.values():
             share.check()
-        yield from _noted([work.note()])
+        yield [work.note()]
         _settle()
-
-
-@dataclass(frozen=True, slots=True)
-class OnlyMatches:
-    """Does the work of a matcher and tells no notes: a column less, and nothing that Spark would have to filter.
-
-    What was rejected is counted in the log of the worker, once for each task.
-    """
-
-    work: MatchAll | MatchShare
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        rejected, reasons = 0, list[str]()
-        for batch in self.work(batches):
-            if batch.column("note").null_count:
-                yield batch.select(MATCH.names)
-                continue
-            bad = Notes.read(batch.column("note").to_pylist()).rejected
-            rejected += len(bad)
-            reasons += [row.reason for row in bad[: TOLD - len(reasons)]]
-        if rejected:
-            more = f"; and {rejected - TOLD:,} more" if rejected > TOLD else ""
-            _log.warning("rejected %s publications, which have no matches: %s%s", rejected, "; ".join(reasons), more)
 
 
 @cache
@@ -236,11 +202,11 @@ def _marked(posts: pa.Table, cutting: Cutting) -> pa.Table:
     return posts.append_column(_KEPT, cutting.kept.column())
 
 
-def _packed(posts: pa.Table, router: Router, cut: Cut | None, undone: Undone) -> list[tuple[int, pa.Buffer]]:
+def _packed(good: Publications, router: Router, cut: Cut | None, undone: Undone) -> list[tuple[int, pa.Buffer]]:
     """The rows for each matcher, with all their destinations, as one value."""
-    grades = None
+    posts, grades = good.table, None
     if cut is None:
-        routes = router.route(posts)
+        routes = router.route(good)
     else:
         seen = looked_at(posts, cut)
         cutting = cut_routes(seen, router, cut)
@@ -265,62 +231,32 @@ def _stream(table: pa.Table) -> pa.Buffer:
     return sink.getvalue()
 
 
-def _matches(
-    posts: pa.Table, share: OpenShare, now: int | None, work: _Work, matcher: int = 0
-) -> Iterator[pa.RecordBatch]:
-    """The matches of a canonical table without bad rows."""
-    size = share.index.batch_rows
-    for start in range(0, posts.num_rows, size):
+def _matches(posts: Publications, share: OpenShare, now: int | None, work: _Work, matcher: int = 0) -> Iterator[Found]:
+    """The matches of some posts that this matcher delivers."""
+    for batch in posts.batches(share.index.batch_rows):
         with work.timed():
-            rows = posts.slice(start, size).combine_chunks()
-            found, counters = share.index.deliver(rows, now)
-        work.counters += counters
-        for part in found:
-            for first in range(0, len(part.rows), _MOST_ROWS):
-                with work.timed():
-                    own = slice(first, first + _MOST_ROWS)
-                    piece = Deliveries(part.part, part.rows[own], part.numbers[own])
-                    batches = _delivered(rows, piece, share, matcher, work)
-                work.matches += sum(batch.num_rows for batch in batches)
-                yield from (batch for batch in batches if batch.num_rows)
+            found = share.index.match(batch, now)
+            matches = Matches(_delivered(part, share, matcher, work) for part in found.parts)
+        work.counters += found.counters
+        work.matches += len(matches)
+        if len(matches):
+            yield Found(matches, work)
 
 
-def _delivered(posts: pa.Table, found: Deliveries, share: OpenShare, matcher: int, work: _Work) -> list[pa.RecordBatch]:
-    """The matches: one batch, unless their texts are too long for it."""
-    at = found.rows
-    try:
-        data, offsets = text_bytes(_column(posts["id"]))
-        ids = gathered(offsets, data, at, _TEXT)
-        texts = found.part.delivered(found.numbers, _TEXT)
-    except pa.ArrowInvalid:
-        if len(at) == 1:
-            raise
-        halves = slice(None, len(at) // 2), slice(len(at) // 2, None)
-        parts = [Deliveries(found.part, at[half], found.numbers[half]) for half in halves]
-        return [batch for part in parts for batch in _delivered(posts, part, share, matcher, work)]
+def _delivered(found: Deliveries, share: OpenShare, matcher: int, work: _Work) -> Deliveries:
+    """Those that no other matcher delivers; what is counted of matches is counted here."""
+    posts = cast("Publications", found.publications).table
     if share.homes is not None:
         routes = MatcherSets.from_column(posts[_ROUTE], share.release.matchers)
-        kept = np.flatnonzero(once(at, texts[0], matcher, routes, share.homes))
-        at, ids, *texts = at[kept], *(text.take(pa.array(kept)) for text in (ids, *texts))
+        ids = found.compact("subscription_id")
+        found = found.taken(np.flatnonzero(once(found.rows.astype(np.int64), ids, matcher, routes, share.homes)))
     if _KEPT in posts.column_names:
         routes = MatcherSets.from_column(posts[_KEPT], share.release.matchers)
-        work.sampled += int(np.count_nonzero(~found_along(at, texts[0], matcher, routes, share.homes)))
-    work.count_matches(posts, at)
-    has_instants = "ts" in posts.column_names and posts["ts"].type == INSTANT
-    instants = _column(posts["ts"]).take(pa.array(at)) if has_instants else pa.nulls(len(at), INSTANT)
-    columns = [ids, *texts, instants, pa.nulls(len(at), _TEXT)]
-    return [pa.RecordBatch.from_arrays(columns, schema=_MATCHED)]
-
-
-def _column(column: pa.ChunkedArray) -> pa.Array:
-    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks)
-
-
-def _noted(notes: list[str]) -> Iterator[pa.RecordBatch]:
-    """Rows that are notes and no matches."""
-    if notes:
-        nothing = [pa.nulls(len(notes), kind) for kind in MATCH.types]
-        yield pa.RecordBatch.from_arrays([*nothing, pa.array(notes, _TEXT)], schema=_MATCHED)
+        ids = found.compact("subscription_id")
+        is_found = found_along(found.rows.astype(np.int64), ids, matcher, routes, share.homes)
+        work.sampled += int(np.count_nonzero(~is_found))
+    work.count_matches(posts, found.rows)
+    return found
 
 
 def _sent(matcher: int, posts: pa.Buffer | None = None, told: str | None = None) -> pa.RecordBatch:

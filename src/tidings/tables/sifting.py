@@ -6,7 +6,6 @@ The same rules hold for a table that is matched in this process, for a file, and
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from tidings.arrays.text_set import TextSet, surely_differ
 from tidings.model import Rejected
 from tidings.model.errors import quoted
 from tidings.tables.canonical import canonical, is_text
+from tidings.tables.checked import Publications
 from tidings.tables.validity import rejected_canonical
 
 REMEMBERED_IDS = 500_000
@@ -36,7 +36,7 @@ class Sifter:
     may come twice at all, put equal ones into one task: ``publications.repartition("id")``.
 
     >>> good, bad = Sifter().sift(pa.table({"id": ["a", "b", "a"], "text": ["fire", None, "smoke"]}))
-    >>> good.to_pylist()
+    >>> good.table.to_pylist()
     [{'id': 'a', 'text': 'fire'}]
     >>> [row.reason for row in bad]
     ["publication 'b': its text is null, and it has nothing else", "publication 'a': its id came before"]
@@ -56,8 +56,8 @@ class Sifter:
         ids = table["id"]
         return cls(ids_differ=is_text(ids.type) and not ids.null_count and surely_differ(ids))
 
-    def sift(self, table: pa.Table) -> tuple[pa.Table, list[Rejected]]:
-        """The rows that are publications, as a canonical table, and the others."""
+    def sift(self, table: pa.Table) -> tuple[Publications, list[Rejected]]:
+        """The rows that are publications, and the others."""
         plain = canonical(table)
         reasons = {row: rejected.reason for row, rejected in rejected_canonical(plain).items()}
         kept, good = np.arange(table.num_rows), plain
@@ -69,17 +69,13 @@ class Sifter:
             problems |= {row: reason for row, reason in self._repeated(good).items() if row not in problems}
         if problems:
             reasons |= {int(kept[row]): reason for row, reason in problems.items()}
-            good = good.take(pa.array(np.delete(np.arange(good.num_rows), list(problems))))
+            left = np.delete(np.arange(good.num_rows), list(problems))
+            kept, good = kept[left], good.take(pa.array(left))
         for row in sorted(reasons)[: TOLD - len(self.reasons)]:
             self.reasons.append(f"row {self.rows + row}: {reasons[row]}")
         self.rows += table.num_rows
         self.rejected += len(reasons)
-        return good, [_rejected(table, row, reasons[row]) for row in sorted(reasons)]
-
-    def sifted(self, table: pa.Table, size: int) -> Iterator[pa.Table]:
-        """The good rows of a table, so many rows at a time."""
-        for start in range(0, table.num_rows, size):
-            yield self.sift(table.slice(start, size))[0]
+        return Publications(good, kept), [_rejected(table, row, reasons[row]) for row in sorted(reasons)]
 
     def summary(self) -> str:
         """How many rows were rejected, and why the first of them were."""

@@ -33,16 +33,6 @@ def rejected_canonical(table: pa.Table) -> dict[int, Rejected]:
     return {at: Rejected(row.kind, row.id, row.reason, f"row {at}") for at, row in found.items()}
 
 
-def good_rows(table: pa.Table) -> tuple[pa.Table, npt.NDArray[np.int64]]:
-    """The rows that are publications, as a canonical table, and which rows they are."""
-    table = canonical(table)
-    rejected, kept = rejected_canonical(table), np.arange(table.num_rows)
-    if rejected:
-        kept = np.delete(kept, list(rejected))
-        table = canonical(table.take(pa.array(kept)))  # again: bad rows may have kept a column from it
-    return table, kept
-
-
 def _doubtful(table: pa.Table) -> npt.NDArray[np.bool_]:
     """Rows of a canonical table that may be no publication: all that are not, and perhaps others."""
     doubt = np.zeros(table.num_rows, dtype=np.bool_)

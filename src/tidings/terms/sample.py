@@ -17,8 +17,8 @@ from tidings.language.atoms import FormPrefix
 from tidings.model.query import Equals, Present, Topic
 from tidings.model.region import Region
 from tidings.model.values import equality_texts, value_text
+from tidings.tables.checked import Publications
 from tidings.tables.columns import Slot, number_columns, place_columns, text_values, topic_values
-from tidings.tables.validity import good_rows
 from tidings.terms.dictionary import TermAtom
 from tidings.terms.statistics import Statistics
 
@@ -35,7 +35,7 @@ class Sample:
     """Frequencies of terms among at most 20,000 publications; without any, a guess by kind."""
 
     def __init__(self, analyser: Analyser, table: pa.Table | None = None) -> None:
-        table = pa.table({}) if table is None else good_rows(table.slice(0, MAX_ROWS))[0]
+        table = pa.table({}) if table is None else Publications.of(table.slice(0, MAX_ROWS)).table
         self.rows = int(table.num_rows)
         self._fast = FastAnalyser(analyser)
         self._words = Statistics()

@@ -61,36 +61,38 @@ def _rows_alive(s, first, mask, died, now, since, until, instants):
 
 
 @numba.njit(cache=True, nogil=True)
-def fan_out_masks(first_row, group_ends, queries, query_rows, starts, died, now, since, until, instants, counts,
+def fan_out_masks(first_row, rows, group_ends, queries, query_rows, starts, died, now, since, until, instants, out_rows,
                   out):  # fmt: skip
-    """The subscriptions of each row, one row after another, as :func:`fan_out` finds them.
+    """The same where each query is there once for 32 rows: ``rows`` rows from ``first_row`` on.
 
-    ``queries``, ``query_rows`` and ``group_ends`` are those of tidings.index.boxes.kernels.match_boxes; ``counts``
-    int64[rows] becomes how many each row has. Returns how many there are; where they are more than ``out`` has room
-    for, not all are written.
+    ``queries``, ``query_rows`` and ``group_ends`` are those of tidings.index.boxes.kernels.match_boxes. Those of 32
+    rows come together, in order of their queries. Returns how many there are; where ``out`` has not room for 32 more
+    than that, some may not be written.
     """
-    total = 0
-    for g in range((len(counts) + 31) >> 5):
-        own = np.zeros(33, dtype=np.int64)
-        begin, end = group_ends[g - 1] if g else 0, group_ends[g]
+    every = np.uint32(0xFFFFFFFF)
+    found = 0
+    k = 0
+    for g in range((rows + 31) >> 5):
         first = first_row + 32 * g
-        for is_second in range(2):
-            for k in range(begin, end):
-                for s in range(starts[queries[k]], starts[queries[k] + 1]):
-                    mask = _rows_alive(s, first, query_rows[k], died, now, since, until, instants)
+        while k < group_ends[g]:
+            q = queries[k]
+            for s in range(starts[q], starts[q + 1]):
+                mask = _rows_alive(s, first, query_rows[k], died, now, since, until, instants)
+                if found + 32 > len(out):
+                    while mask:
+                        mask &= mask - np.uint32(1)
+                        found += 1
+                elif mask == every:
+                    for i in range(32):
+                        out_rows[found + i] = first + i
+                        out[found + i] = s
+                    found += 32
+                else:
                     while mask:
                         bit = np.uint32(mask & (~mask + np.uint32(1)))
                         mask ^= bit
-                        i = place_of(bit)
-                        if is_second:
-                            out[own[i]] = s
-                        own[i] += 1
-            if is_second:
-                break
-            for i in range(min(32, len(counts) - 32 * g)):
-                counts[32 * g + i] = own[i]
-                own[i] = total
-                total += counts[32 * g + i]
-            if total > len(out):
-                begin = end
-    return total
+                        out_rows[found] = first + place_of(bit)
+                        out[found] = s
+                        found += 1
+            k += 1
+    return found

@@ -102,5 +102,5 @@ def fan_out_one(count, r, a, limit, now, at, out):
     """Who asked for the first ``count`` queries in the room; how many they are, of which ``out`` holds what it can."""
     return fan_out(
         0, 1, np.array([count]), _ints(r, 2), _ints(a, 0), _ints(a, 1), limit, _ints(a, 2), now, _longs(a, 3),
-        _longs(a, 4), np.array([at]), np.empty(len(out), dtype=np.int64), out,
+        _longs(a, 4), np.array([at]), np.empty(len(out), dtype=np.int32), out,
     )  # fmt: skip

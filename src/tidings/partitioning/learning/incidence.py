@@ -13,8 +13,8 @@ from tidings.analysis.vocabulary import TermSets
 from tidings.arrays import IntArray
 from tidings.model import DataError
 from tidings.partitioning.mapping import HashArray, hash_names
+from tidings.tables.checked import Publications
 from tidings.tables.columns import place_columns
-from tidings.tables.validity import good_rows
 from tidings.terms.dictionary import Dictionary
 from tidings.terms.reader import Reader
 
@@ -62,7 +62,7 @@ class Incidence:
         >>> incidence.frequencies().tolist(), incidence.names.to_pylist()
         ([0, 2, 1], ['', 'fire', 'smoke'])
         """
-        good, _ = good_rows(table)
+        good = Publications.of(table).table
         sets = Reader(terms, analyser).terms(good, *place_columns(good))
         kept = sets.ids >= 0
         if counted is not None:
