@@ -379,6 +379,23 @@ def test_a_renewed_subscription_does_not_end_with_the_old_one(engines: list[Engi
         assert published(engine, POST) == ["s"]
 
 
+def test_expiry_spares_what_another_process_renews_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put = Registry.put
+    renewed: list[object] = []
+
+    def late(registry: Registry, rows: Any, gone: Any = (), *, after: int | None = None) -> Any:
+        if gone and not renewed:
+            renewed.append(Registry(tmp_path).add(pa.table({"id": ["s"], "query": ["fire"]})))
+        return put(registry, rows, gone, after=after)
+
+    with Engine(tmp_path, clock=lambda: NOW) as engine:
+        for name in "st":
+            engine.subscribe("fire", id=name, until=NOW - timedelta(days=9))
+        monkeypatch.setattr(Registry, "put", late)
+        engine.compact()
+        assert renewed and len(engine) == 1 and published(engine, POST) == ["s"]
+
+
 def test_what_was_committed_is_there_whatever_stops_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
