@@ -131,6 +131,29 @@ def growth(  # noqa: PLR0913
     _tell("growth", data, figures, seed, output_format, save)
 
 
+@app.command(epilog="Example: python -m benchmarks moves --subscriptions 100000 --matchers 8 --share 0.01")
+def moves(  # noqa: PLR0913
+    *,
+    subscriptions: Subscriptions = 1_000_000,
+    matchers: Annotated[int, typer.Option(min=2, help="Among so many.")] = 8,
+    share: Annotated[float, typer.Option(min=0.001, max=0.5, help="So much of the load moves.")] = 0.01,
+    rounds: Rounds = 3,
+    data: Data = None,
+    seed: Seed = 1,
+    output_format: HowToPrint = Format.table,
+    save: Save = None,
+) -> None:
+    """What it costs to move some parcels to other matchers, beside compiling everything."""
+    from benchmarks.moves import measure
+    from benchmarks.workloads import workload
+    from tidings.cli.output import progress
+
+    made = workload(Name.words, data, subscriptions, 20_000, seed)
+    with progress("moving", rounds) as advance:
+        figures = measure(made, matchers, share, rounds, advance)
+    _tell("moves", data, figures, seed, output_format, save)
+
+
 @app.command(epilog="Example: python -m benchmarks registry --commits 20000 --plot registry.svg --save registry.json")
 def registry(
     *,

@@ -11,7 +11,10 @@ from benchmarks.__main__ import app
 runner = CliRunner()
 
 
-@pytest.mark.parametrize("name", ["analysis", "matching", "growth", "engine", "spark", "s3tm", "shedding", "registry"])
+NAMES = ["analysis", "matching", "growth", "moves", "engine", "spark", "s3tm", "shedding", "registry"]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_help_has_a_text_and_an_example(name: str) -> None:
     result = runner.invoke(app, [name, "--help"])
     assert result.exit_code == 0 and "Usage:" in result.stdout

@@ -7,12 +7,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tidings.arrays.files import write_arrays
+from tidings.arrays.files import named, write_arrays
 from tidings.language.atoms import FormPrefix
 from tidings.model import DataError
 from tidings.model.query import Contains, EndsWith, Equals, Present, StartsWith, Topic
 from tidings.partitioning import Mapping, Move, NamedParcels, Owners, diff
-from tidings.terms.dictionary import Dictionary
+from tidings.partitioning.mapping import hash_names
+from tidings.terms.dictionary import Arrays, Dictionary
 
 
 def every_kind() -> Dictionary:
@@ -118,6 +119,21 @@ def test_a_mapping_is_the_same_when_it_is_opened_again(tmp_path: Path) -> None:
     names = pa.array([*own, "unknown"], pa.large_string())
     found, opened = mapping.owners_of(names), again.owners_of(names)
     assert all(found.of(i) == opened.of(i) for i in range(len(names))) and found.of(1000) == own["all"]
+
+
+def test_a_file_from_before_there_were_parcels_gives_the_same_owners(tmp_path: Path) -> None:
+    names = pa.array(["fire", "smoke", "rain"])
+    order = np.argsort(hash_names(names))
+    owners = [[[3], [9, 2, 5], [0]][n] for n in order]
+    arrays: Arrays = {
+        "hashes": hash_names(names)[order],
+        "counts": np.array([len(own) for own in owners], dtype=np.uint16),
+        "owners": np.array([matcher for own in owners for matcher in own], dtype=np.uint8),
+    }
+    write_arrays(tmp_path / "old", arrays, named(tmp_path / "old", {"kind": "mapping", "matchers": 16}))
+    found = NamedParcels.open(tmp_path / "old").mapping().owners_of(pa.array(["fire", "smoke", "rain", "unknown"]))
+    hashed = Mapping.hashed(16).owners_of(pa.array(["unknown"])).of(0)
+    assert [found.of(n) for n in range(4)] == [[3], [9, 2, 5], [0], hashed]
 
 
 def test_mappings_are_equal_by_what_is_in_them() -> None:

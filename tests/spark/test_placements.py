@@ -24,7 +24,7 @@ from tidings.index import BruteForce
 from tidings.index.subscribers import with_all_columns
 from tidings.language import parse
 from tidings.model import DataError, Subscription
-from tidings.partitioning import Mapping
+from tidings.partitioning import Mapping, Move
 from tidings.partitioning.learning import PartitionerName
 from tidings.placement import Lasp, PlacementPolicy, PlacerName
 from tidings.registry import Registry
@@ -144,10 +144,10 @@ def simple(rng: random.Random, names: list[str]) -> pa.Table:
     return with_all_columns(pa.table({"id": names, "query": queries}))
 
 
-def test_lasp_knows_the_words_of_each_matcher_after_changes_and_a_restart(tmp_path: Path) -> None:
+def test_lasp_knows_the_words_of_each_matcher_after_changes_moves_and_a_restart(tmp_path: Path) -> None:
     rng, live = random.Random(1), dict[str, str]()
-    placer = Lasp(5)
-    shares = Shares(tmp_path, Mapping.hashed(5), ENGLISH, None, placer)
+    placer, mapping = Lasp(5), Mapping.hashed(5)
+    shares = Shares(tmp_path, mapping, ENGLISH, None, placer)
     shares.fill(simple(rng, []))
     for _ in range(12):
         table = simple(rng, rng.sample([f"s{n}" for n in range(40)], 12))
@@ -156,9 +156,11 @@ def test_lasp_knows_the_words_of_each_matcher_after_changes_and_a_restart(tmp_pa
         for name in gone:
             live.pop(name, None)
         live |= zip(table["id"].to_pylist(), table["query"].to_pylist(), strict=True)
+        mapping = mapping.moved(Move(parcel, rng.randrange(5)) for parcel in range(0, mapping.parcels.count, 3))
+        shares.move(mapping)
     parts, routers = shares.save()
     rebuilt = Lasp(5)
-    Shares(tmp_path, Mapping.hashed(5), ENGLISH, None, rebuilt).open(parts, routers)
+    Shares(tmp_path, mapping, ENGLISH, None, rebuilt).open(parts, routers)
     held = [placer.held(matcher) for matcher in range(5)]
     assert [rebuilt.held(matcher) for matcher in range(5)] == held
     assert placer.sizes.tolist() == rebuilt.sizes.tolist() == [len(own) for own in held]

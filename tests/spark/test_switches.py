@@ -21,7 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tests.spark import oracle
 from tests.spark.faults import ROOT, archived
-from tests.spark.switches import POINTS, SCENES, Play
+from tests.spark.switches import FIRST_MOVING, MOVING_POINTS, POINTS, SCENES, Play
 from tidings.cluster.journal import Pin
 from tidings.cluster.learning import Learn
 from tidings.cluster.mappings import Page
@@ -35,7 +35,7 @@ from tidings.spark.sinks import MemorySink
 from tidings.spark.sources import posts_from_files
 
 pytestmark = pytest.mark.spark
-SEEDS = range(30)
+SEEDS = range(FIRST_MOVING + len(MOVING_POINTS))
 
 
 @pytest.fixture(scope="session")
@@ -66,6 +66,8 @@ def check(play: Play) -> list[Pin]:
 
 def point_of(seed: int) -> str:
     """Where a run is killed: all points in turn, in another order than the plays that are killed there."""
+    if seed >= FIRST_MOVING:
+        return MOVING_POINTS[seed - FIRST_MOVING]
     points = POINTS.copy()
     random.Random(5).shuffle(points)
     return points[seed % len(points)]
@@ -94,7 +96,7 @@ def test_a_switch_in_a_stream_that_is_killed_loses_and_doubles_nothing(tmp_path:
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("seed", SEEDS)
-def test_switches_in_streams_that_are_killed_at_any_point_lose_and_double_nothing(
+def test_switches_and_moves_in_streams_that_are_killed_at_any_point_lose_and_double_nothing(
     tmp_path: Path, spark: SparkSession, java: str, seed: int
 ) -> None:
     how = killed(tmp_path, seed, point_of(seed), java)

@@ -67,10 +67,7 @@ def place(
     that of [S3TM] 3.1: publications are sent for words as well that file nothing.
 
     Parts of a table may be placed apart, at the same time or later, by the same mapping: a change is the placement of
-    what is new, after which every matcher does ``index.change(share.table, changed_ids)`` and
-    ``homes.changed(share.homes, changed_ids)``, and the router ``router.extend(newer.router)`` and
-    ``router.withdraw(terms)`` for what is no longer filed (:mod:`tidings.cluster.filings`), where ``changed_ids`` are
-    all that came, changed or went.
+    what is new (:meth:`tidings.cluster.Cluster.change`).
 
     >>> from tidings.partitioning import Mapping
     >>> asked = pa.table({"id": ["s", "t"], "query": ["white house", "fire OR drill"]})
