@@ -157,7 +157,7 @@ def test_what_is_saved_comes_back(tmp_path_factory: pytest.TempPathFactory, data
 
 def test_a_file_that_is_no_segment_is_told_by_name(tmp_path: Path) -> None:
     shutil.copytree(GOLDEN, tmp_path / "index")
-    shutil.copy(GOLDEN.parent / "arrays-1.tidings", tmp_path / "index" / "segment-000001.tidings")
+    shutil.copy(GOLDEN.parents[2] / "arrays" / "golden" / "arrays-1.tidings", tmp_path / "index" / "segment-000001.tidings")
     with pytest.raises(DataError, match=r"segment-000001.tidings: not a segment"):
         opened(tmp_path / "index")
     with pytest.raises(DataError, match="another format or for another analyser"):
