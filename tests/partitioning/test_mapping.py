@@ -7,13 +7,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from tidings.arrays import NamedArrays
 from tidings.arrays.files import named, write_arrays
 from tidings.language.atoms import FormPrefix
 from tidings.model import DataError
 from tidings.model.query import Contains, EndsWith, Equals, Present, StartsWith, Topic
 from tidings.partitioning import Mapping, Move, NamedParcels, Owners, diff
 from tidings.partitioning.mapping import hash_names
-from tidings.terms.dictionary import Arrays, Dictionary
+from tidings.terms.dictionary import Dictionary
 
 
 def every_kind() -> Dictionary:
@@ -125,7 +126,7 @@ def test_a_file_from_before_there_were_parcels_gives_the_same_owners(tmp_path: P
     names = pa.array(["fire", "smoke", "rain"])
     order = np.argsort(hash_names(names))
     owners = [[[3], [9, 2, 5], [0]][n] for n in order]
-    arrays: Arrays = {
+    arrays: NamedArrays = {
         "hashes": hash_names(names)[order],
         "counts": np.array([len(own) for own in owners], dtype=np.uint16),
         "owners": np.array([matcher for own in owners for matcher in own], dtype=np.uint8),
