@@ -20,6 +20,7 @@ from tests.cluster.test_placing import as_table, crowd, simple
 from tests.index.strategies import NOW
 from tidings.cluster import Cluster, place
 from tidings.index import BruteForce
+from tidings.model import DataError
 from tidings.partitioning import Mapping, Move, TermParcels
 from tidings.partitioning.learning import Incidence, Network, Partitioner, Refined, Salb
 
@@ -98,6 +99,16 @@ def test_each_match_is_delivered_once_in_every_mapping_before_and_after_moves(ki
             assert loads.posts[loads.filed == 0].sum() == 0 < loads.posts.sum()
             some = rng.sample(parcels.tolist(), 1 + len(parcels) // 3)
             cluster.move([Move(parcel, rng.randrange(5)) for parcel in some])
+
+
+def test_a_cluster_takes_no_moves_to_other_parcels_and_one_matcher_none_at_all() -> None:
+    with pytest.raises(DataError, match="different parcels"):
+        Cluster(Mapping.hashed(4)).move_to(Mapping.hashed(5))
+    whole = Cluster(None)
+    whole.change(pa.table({"id": ["s"], "query": ["fire"]}))
+    assert whole.deliver(pa.table({"id": ["p"], "text": ["a fire"]})).pairs() == [(0, "s")]
+    with pytest.raises(DataError, match="has no parcels"):
+        whole.move([Move(0, 0)])
 
 
 def test_a_parcel_that_moves_takes_its_load_along() -> None:

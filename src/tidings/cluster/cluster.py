@@ -25,8 +25,9 @@ from tidings.cluster.router import Router
 from tidings.index import GuardIndex
 from tidings.index.matcher import Clock
 from tidings.index.subscribers import table_of
+from tidings.model import DataError
 from tidings.model.values import utc_now
-from tidings.partitioning import Mapping, MatcherSets, Move
+from tidings.partitioning import Mapping, MatcherSets, Move, diff
 from tidings.placement import RAREST, Lasp, Placer
 from tidings.tables.checked import Publications
 from tidings.terms.sample import Sample
@@ -177,11 +178,16 @@ class Cluster:
 
         Cost: some 10 µs for each of them, and some passes over all terms and filings.
         """
-        if self.mapping is not None:
-            self.move_to(self.mapping.moved(moves))
+        self.move_to(self._divided().moved(moves))
+
+    def _divided(self) -> Mapping:
+        if self.mapping is None:
+            raise DataError("one matcher that has all has no parcels; give the cluster a mapping")
+        return self.mapping
 
     def move_to(self, mapping: Mapping) -> None:
-        """Give parcels to the owners that they have in a mapping of the same parcels."""
+        """Give parcels to the owners that they have in a mapping of the same parcels; a DataError if it has others."""
+        diff(self._divided(), mapping)
         self.mapping, router = mapping, self.router
         self._start_counting()
         if router is None or np.array_equal(router.owner, mapping.owner):

@@ -35,7 +35,8 @@ _KIND = "mapping"
 class Owners:
     """Term t is owned by ``matchers[offsets[t] : offsets[t + 1]]``: int64[terms + 1] and int32.
 
-    Most terms have one owner, a split term a different one for each of its versions, term 0 has none.
+    Most terms have one owner, a split term one for each of its versions, term 0 has none. Two versions have different
+    owners when they are learned; after a move they may have the same.
 
     >>> owners = Owners.single(np.array([-1, 3, 0], dtype=np.int32))
     >>> owners.offsets.tolist(), owners.matchers.tolist(), owners.counts().tolist()
