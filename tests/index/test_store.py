@@ -157,7 +157,9 @@ def test_what_is_saved_comes_back(tmp_path_factory: pytest.TempPathFactory, data
 
 def test_a_file_that_is_no_segment_is_told_by_name(tmp_path: Path) -> None:
     shutil.copytree(GOLDEN, tmp_path / "index")
-    shutil.copy(GOLDEN.parents[2] / "arrays" / "golden" / "arrays-1.tidings", tmp_path / "index" / "segment-000001.tidings")
+    shutil.copy(
+        GOLDEN.parents[2] / "arrays" / "golden" / "arrays-1.tidings", tmp_path / "index" / "segment-000001.tidings"
+    )
     with pytest.raises(DataError, match=r"segment-000001.tidings: not a segment"):
         opened(tmp_path / "index")
     with pytest.raises(DataError, match="another format or for another analyser"):
@@ -183,7 +185,7 @@ def test_an_index_of_words_that_were_folded_otherwise_is_not_used(tmp_path: Path
 
 def test_mapped_arrays_are_not_copied() -> None:
     index, _ = opened(GOLDEN)
-    table = index._state.segments[0].tables[0]
+    table = index.snapshot.state.segments[0].tables[0]
     assert not table.firsts.flags.owndata and not np.shares_memory(table.firsts, table.stream)
 
 
