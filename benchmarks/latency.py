@@ -38,7 +38,7 @@ def measure(workload: Workload, advance: Advance = silent) -> dict[str, Any]:
     posts = single_posts(workload.posts)
     _check(engine, workload.posts.slice(0, CHECKED_POSTS))
     ways: list[Callable[[Post], int]] = [
-        lambda post: engine._index.count_one(Publication(*post)),
+        lambda post: engine._index.snapshot.count_one(Publication(*post)),
         lambda post: len(engine.publish(id=post[0], text=post[1])),
     ]
     _timed(ways, single_posts(workload.others), advance)

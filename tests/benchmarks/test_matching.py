@@ -36,7 +36,7 @@ def test_each_round_begins_without_knowing_a_word(monkeypatch: pytest.MonkeyPatc
     honest = GuardIndex.count
 
     def watched(self: GuardIndex, table: pa.Table) -> Counters:
-        threads.append(id(self._local.__dict__.get("scratch")))
+        threads.append(id(self._readers.local.__dict__.get("scratch")))
         return honest(self, table)
 
     monkeypatch.setattr(GuardIndex, "count", watched)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.index.strategies import NOW, subscriptions, tables
 from tidings.engine import Engine, saving
-from tidings.index import BruteForce, Compaction, GuardIndex, guard
+from tidings.index import BruteForce, Compaction, GuardIndex, guard, snapshot
 from tidings.language import parse, to_text
 from tidings.model import DataError, Match, Publication, PublicationError, QueryError, SubscriptionError
 from tidings.registry import Registry, memory
@@ -425,7 +425,7 @@ def test_a_follower_removes_what_others_have_added_and_tidies_up(tmp_path: Path)
 
 def test_words_are_forgotten_when_they_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guard, "MAX_WORDS", 50)
-    monkeypatch.setattr(guard, "MAX_READER_BYTES", 1_000_000)
+    monkeypatch.setattr(snapshot, "MAX_READER_BYTES", 1_000_000)
     engine = Engine()
     engine.subscribe("fire", id="s")
     engine.subscribe("smok*", id="prefix")
@@ -433,7 +433,7 @@ def test_words_are_forgotten_when_they_are_too_many(monkeypatch: pytest.MonkeyPa
         engine.subscribe(f"smoke w{i}", id="other")
         text = "fire and " + " ".join(f"v{i}x{j}" for j in range(200))
         assert [m.subscription_id for m in engine.publish(id="p", text=text)] == ["s"]
-        assert engine._index._local.scratch.reader.size_bytes < 1_100_000
+        assert engine._index._readers.local.scratch.reader.size_bytes < 1_100_000
 
 
 def test_what_is_asked_for_while_the_index_is_saved_is_there_after_a_crash(

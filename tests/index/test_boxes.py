@@ -62,7 +62,7 @@ def indexed(subscriptions: list[Subscription]) -> tuple[GuardIndex, BruteForce]:
 @pytest.mark.parametrize("rows", [1, 31, 32, 33, 200])
 def test_deliveries_from_masks_are_those_of_brute_force(rows: int) -> None:
     index, oracle = indexed(asked(400, seed=rows))
-    assert len(index._state.segments[0].tables[1].runs) > 400
+    assert len(index.snapshot.state.segments[0].tables[1].runs) > 400
     removed = [f"s{i}" for i in range(0, 400, 7)]
     for matcher in (index, oracle):
         matcher.remove(removed)
@@ -88,7 +88,7 @@ def test_what_does_not_fit_is_matched_in_several_blocks(monkeypatch: pytest.Monk
     expected = oracle.match(table)
     for room in (1, 700, 1500):
         monkeypatch.setattr(scanning, "_FIRST_ROOM", room)
-        index._local.scratch = None
+        index._readers.local.scratch = None
         found = index.match(table)
         assert found.pairs() == expected.pairs() and len(found) == len(found.pairs())
 
@@ -96,7 +96,7 @@ def test_what_does_not_fit_is_matched_in_several_blocks(monkeypatch: pytest.Monk
 def test_texts_are_read_as_soon_as_somebody_asks_for_a_word() -> None:
     index, oracle = indexed(asked(50, seed=3, with_words=False))
     table = places(60, seed=3)
-    assert not index._state.terms.has_words
+    assert not index.snapshot.state.terms.has_words
     assert index.match(table).pairs() == oracle.match(table).pairs()
     for matcher in (index, oracle):
         matcher.add([Subscription("word", parse("fire"))])

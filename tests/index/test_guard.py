@@ -22,7 +22,6 @@ from tidings.index.segment import together
 from tidings.index.subscribers import FOREVER_AFTER, FOREVER_BEFORE, Record, latest, table_of
 from tidings.language import parse, to_text
 from tidings.model import Publication, Subscription
-from tidings.tables.checked import Publications
 from tidings.tables.matches import Matches
 from tidings.tables.rows import publications
 from tidings.workloads import Posts, Stocks, q1, q2, stock_subscriptions, topic_based, tweet_based
@@ -242,13 +241,12 @@ def test_a_reader_sees_what_was_there_when_it_began() -> None:
     index = GuardIndex()
     index.add([Subscription("first", parse("fire")), Subscription("second", parse("fire"))])
     table = pa.table({"id": ["p"], "text": ["fire smoke"]})
-    before = index._state
+    before = index.snapshot
     index.add(Subscription(f"s{i}", parse(f"fire OR smoke w{i}")) for i in range(500))
     index.remove(["first"])
     index.add([Subscription("second", parse("rain"))])
     index.compact()
-    found, _ = index._deliveries(before, Publications.of(table), None)
-    assert sorted(Matches(found).ids().to_pylist()) == ["first", "second"]
+    assert sorted(before.match(table).ids().to_pylist()) == ["first", "second"]
     assert len(index.match(table)) == 500
 
 
@@ -347,5 +345,5 @@ def test_the_marks_of_queries_grow_where_those_of_terms_need_not() -> None:
         if number == len(words):
             assert index.match(post).pairs() == oracle.match(post).pairs()  # makes room for these
     assert index.match(post).pairs() == oracle.match(post).pairs()
-    scratch = index._local.scratch
+    scratch = index._readers.local.scratch
     assert all(len(scratch.marks(queries, False)[1]) >= queries // 32 + 1 for queries in (10, 1_000, 100_000))

@@ -76,6 +76,6 @@ def test_each_kind_of_query_is_found_by_one_publication_as_by_many(is_old: bool)
 def test_one_publication_with_more_matches_than_there_is_room_for_has_them_all() -> None:
     index = GuardIndex()
     index.add([Subscription(f"s{i}", parse(f"fire -w{i}")) for i in range(50)])
-    scratch = index._scratch(index._state)
+    scratch = index._readers.scratch(index.snapshot.state.terms)
     scratch.widen(4)
     assert len(index.match_one(Publication("p", "fire"))) == 50

@@ -185,7 +185,7 @@ def test_an_index_of_words_that_were_folded_otherwise_is_not_used(tmp_path: Path
 
 def test_mapped_arrays_are_not_copied() -> None:
     index, _ = opened(GOLDEN)
-    table = index._state.segments[0].tables[0]
+    table = index.snapshot.state.segments[0].tables[0]
     assert not table.firsts.flags.owndata and not np.shares_memory(table.firsts, table.stream)
 
 

@@ -25,8 +25,8 @@ def test_a_newer_release_takes_over_files_and_words(tmp_path: Path) -> None:
     registry.add(pa.table({"id": ["b"], "query": ["fire"]}))
     second = opened.share(releases.release(registry, 2), 0)
     assert first.files.items() <= second.files.items() and len(second.files) == 2
-    words = second.index._local.scratch.reader._words.fast
-    assert words is first.index._local.scratch.reader._words.fast and len(words.vocabulary) > 0
+    words = second.index._readers.local.scratch.reader._words.fast
+    assert words is first.index._readers.local.scratch.reader._words.fast and len(words.vocabulary) > 0
     assert len(second.index.match(POST)) == 2
     assert len(first.index.match(POST)) == 1
 

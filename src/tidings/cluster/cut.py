@@ -221,6 +221,6 @@ def _is_spared(keys: HashArray, cut: Cut) -> BoolArray:
 
 def _grades(posts: pa.Table, keys: HashArray, index: GuardIndex, policy: str) -> IntArray:
     """How much is asked about each post, in steps: the more, the more matches are to be expected."""
-    terms, filed = index.terms(posts), index.filed()
+    terms, filed = index.snapshot.terms(posts), index.snapshot.filed()
     worths: FloatArray = (filed > 0 if policy == "consensus" else filed).astype(np.float64)
     return graded(Routed(terms, terms.ids, keys, 1).expected(worths))

@@ -22,7 +22,7 @@ from tidings.analysis import ENGLISH, Analyser
 from tidings.analysis.vocabulary import TermSets
 from tidings.arrays import IdArray, IntArray, NamedArrays
 from tidings.arrays.files import JSON, ArrayFile, named, open_verified, write_arrays
-from tidings.index.guard import MAX_READER_BYTES
+from tidings.index.snapshot import MAX_READER_BYTES
 from tidings.model import DataError
 from tidings.partitioning import kernels
 from tidings.partitioning.mapping import MAX_MATCHERS, HashArray, Owners, TermParcels, hash_names

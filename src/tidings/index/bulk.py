@@ -1,7 +1,8 @@
-"""How do a million plain word queries get into the index at once? Without the parser, column by column."""
+"""How do a million queries get into the index at once? Plain words without the parser, column by column."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,8 +13,11 @@ from tidings.analysis import Analyser
 from tidings.analysis.fast import FastAnalyser
 from tidings.arrays import IntArray
 from tidings.arrays.distinct import distinct_lists
-from tidings.index.entries import NO_TEST, Loose, runs
+from tidings.index.entries import NO_TEST, Entry, Loose, joined, loose, runs
+from tidings.index.filing import Filer
 from tidings.index.kernels import ALWAYS
+from tidings.index.segment import Source
+from tidings.language import Conjunction, parse_normal
 from tidings.language.plain import plain_queries
 from tidings.terms.dictionary import Dictionary
 from tidings.terms.sample import Sample
@@ -26,6 +30,33 @@ class Plain:
     entries: Loose
     rows: IntArray
     queries: IntArray
+
+
+def source_of(table: pa.Table, analyser: Analyser, filer: Filer) -> Source:
+    """The rows of a table with all COLUMNS, filed: plain queries at once, the others one by one; equal ones are one."""
+    plain = file_plain(table["query"], analyser, filer.terms, filer.sample)
+    queries = np.full(table.num_rows, -1, dtype=np.int64)
+    queries[plain.rows] = plain.queries
+    others = np.flatnonzero(queries < 0)
+    numbers: dict[Hashable, int] = {}
+    entries: list[Entry] = []
+    marked: list[int] = []
+    known = 0
+    for row, text in zip(others.tolist(), table["query"].take(pa.array(others)).to_pylist(), strict=True):
+        form = parse_normal(text, analyser=analyser)[1]
+        number = numbers.setdefault(form_key(form), len(plain.entries) + len(numbers))
+        if len(numbers) > known:
+            known = len(numbers)
+            filed = [entry for conjunction in form for entry in filer.file(conjunction)]
+            entries += filed
+            marked += [-number - 1 if len(form) > 1 else number] * len(filed)
+        queries[row] = number
+    return Source(joined([plain.entries, loose(entries, marked)]), table, queries)
+
+
+def form_key(form: tuple[Conjunction, ...]) -> Hashable:
+    """Equal for equal queries, whatever the order of their parts."""
+    return frozenset((frozenset(c.required), frozenset(c.forbidden)) for c in form)
 
 
 def file_plain(queries: pa.Array | pa.ChunkedArray, analyser: Analyser, terms: Dictionary, sample: Sample) -> Plain:

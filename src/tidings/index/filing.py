@@ -23,9 +23,9 @@ class Filer:
     """Files conjunctions: the cheapest admissible guard by the sample, the rest rarest first."""
 
     def __init__(self, terms: Dictionary, predicates: Predicates, sample: Sample) -> None:
-        self._terms = terms
+        self.terms = terms
         self._predicates = predicates
-        self._sample = sample
+        self.sample = sample
         self._known_words: dict[str, tuple[float, int]] = {}
 
     def file(self, conjunction: Conjunction) -> list[Entry]:
@@ -49,7 +49,7 @@ class Filer:
             ranks = sorted([known[word] for word in words])
         except KeyError:
             new = [word for word in words if word not in known]
-            known.update((word, (self._sample.word(word), -self._terms.word(word))) for word in new)
+            known.update((word, (self.sample.word(word), -self.terms.word(word))) for word in new)
             ranks = sorted([known[word] for word in words])
         return tuple([-term for _, term in ranks])
 
@@ -72,7 +72,7 @@ class Filer:
 
     def _entry(self, guard: int, terms: list[int], areas: list[Range | Within], others: list[int]) -> Entry:
         """What is left: further terms, then areas, the first box among them as the test."""
-        numbers = [self._predicates.number(area, self._terms) for area in areas]
+        numbers = [self._predicates.number(area, self.terms) for area in areas]
         boxes = [n for n, area in zip(numbers, areas, strict=True) if _is_box(area)]
         test = boxes[0] if boxes else NO_TEST
         first, *rest = terms or [kernels.ALWAYS]
@@ -83,15 +83,15 @@ class Filer:
     ) -> None:
         """Add what a required atom asks: terms with their cost, areas, other predicates."""
         if isinstance(atom, Sequence):
-            costs.update((self._terms.word(word), self._sample.word(word)) for word in atom.words)
+            costs.update((self.terms.word(word), self.sample.word(word)) for word in atom.words)
             if len(atom.words) > 1:
-                others.append(_asked(self._predicates.number(atom, self._terms)))
+                others.append(_asked(self._predicates.number(atom, self.terms)))
         elif isinstance(atom, Range):
             areas.append((self._cost(atom), atom))
         elif isinstance(atom, Within):
-            areas.append((self._sample.region(atom.region), atom))
+            areas.append((self.sample.region(atom.region), atom))
         else:
-            costs[self._terms.term(atom)] = self._sample.term(atom)
+            costs[self.terms.term(atom)] = self.sample.term(atom)
 
     def _cost(self, asked: Range) -> float:
         """The cost of a range: of all that its cover holds, which is far wider where an end is open."""
@@ -100,22 +100,22 @@ class Filer:
         if labels:
             first, last = intervals.bounds(labels[0])[0], intervals.bounds(labels[-1])[1]
             low, high = (_instant(first), _instant(last)) if slot[1] else (number_key(first), number_key(last))
-        return self._sample.number_range(slot, low, high)
+        return self.sample.number_range(slot, low, high)
 
     def _forbidden(self, atom: ResolvedAtom) -> int:
         if isinstance(atom, Range | Within) or (isinstance(atom, Sequence) and len(atom.words) > 1):
-            return _asked(self._predicates.number(atom, self._terms), negated=True)
-        term = self._terms.word(atom.words[0]) if isinstance(atom, Sequence) else self._terms.term(atom)
+            return _asked(self._predicates.number(atom, self.terms), negated=True)
+        term = self.terms.word(atom.words[0]) if isinstance(atom, Sequence) else self.terms.term(atom)
         return -(2 * term) - 1
 
     def _cover(self, atom: Range | Within) -> list[tuple[int, bool]]:
         """Terms of which a publication in the area has exactly one, and whether having it is being in the area."""
         if isinstance(atom, Within):
             parts = cells.cover_parts(atom.region, MAX_COVER)
-            return [(self._terms.cell(label), is_inside) for label, is_inside in parts]
+            return [(self.terms.cell(label), is_inside) for label, is_inside in parts]
         slot = range_keys(atom)[0]
         low, high = (_interval_number(bound) for bound in closed(atom))
-        return [(self._terms.interval(slot, label), _is_inside(label, low, high)) for label in _labels(atom)]
+        return [(self.terms.interval(slot, label), _is_inside(label, low, high)) for label in _labels(atom)]
 
 
 def _labels(asked: Range) -> list[int]:
@@ -147,3 +147,11 @@ def _is_inside(label: int, low: float, high: float) -> bool:
     """Whether an interval lies between the bounds, and not at them: rounded values may lie on either side."""
     first, last = intervals.bounds(label)
     return low < first and last < high
+
+
+def only_words(form: tuple[Conjunction, ...]) -> list[str]:
+    """The words of a query that asks for nothing else; none if it does."""
+    if len(form) != 1 or form[0].forbidden:
+        return []
+    words = [a.words[0] for a in form[0].required if isinstance(a, Sequence) and len(a.words) == 1]
+    return list(dict.fromkeys(words)) if len(words) == len(form[0].required) else []

@@ -4,43 +4,37 @@ Each conjunction of a query is filed under one of its terms, the rarest. A publi
 the terms that it has, and verifies the rest (:mod:`tidings.index.kernels`). Who asked for a query is looked up
 last.
 
-Writers take turns; readers never wait. A change writes where no reader looks and then sets a new :class:`State`; a
-reader takes the state that is there when it begins, and sees nothing that comes later. Recent subscriptions are
-chained, older ones lie in segments, and :meth:`GuardIndex.compact` makes one segment of all.
+Writers take turns; readers never wait. A change writes where no reader looks and then shows a new state; a reader takes
+a :class:`~tidings.index.snapshot.Snapshot` and sees nothing that comes later. Recent subscriptions are chained, older
+ones lie in segments, and :meth:`GuardIndex.compact` makes one segment of all.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable, Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterable
 
 import numpy as np
 import pyarrow as pa
 
 from tidings.analysis import ENGLISH, Analyser
-from tidings.analysis.vocabulary import TermSets
-from tidings.arrays import IdArray, IntArray
-from tidings.arrays.growing import read_only
-from tidings.index.bulk import file_plain
-from tidings.index.entries import Entry, joined, loose
-from tidings.index.filing import Filer
+from tidings.arrays import IntArray
+from tidings.index.bulk import form_key, source_of
+from tidings.index.filing import Filer, only_words
 from tidings.index.matcher import Clock
-from tidings.index.predicates import PredicateArrays, Predicates
-from tidings.index.recent import Counts, Recent
+from tidings.index.predicates import Predicates
+from tidings.index.recent import Recent
 from tidings.index.renumbering import Numbering
-from tidings.index.scanning import Found, Scratch, State, blocks, fanned_out, scan_one
-from tidings.index.segment import Segment, Source, compiled, living, tidied, together
+from tidings.index.segment import Segment, compiled, living, tidied, together
+from tidings.index.snapshot import Readers, Shown, Snapshot
 from tidings.index.store import Contents, Saved, Store, Unsaved, unsaved
 from tidings.index.subscribers import Record, Row, latest, table_of
-from tidings.language import Conjunction, Sequence, normal_form, parse_normal, to_text
+from tidings.language import Conjunction, normal_form, parse_normal, to_text
 from tidings.language.plain import PlainWords
 from tidings.model import Publication, Subscription
 from tidings.model.values import utc_now
-from tidings.tables.checked import TEXT, Listed, Publications
-from tidings.tables.columns import ABSENT, column_keys, instant_key, is_instant, place_columns
-from tidings.tables.matches import Counters, Deliveries, Matches
-from tidings.terms.cells import cells
+from tidings.tables.checked import TEXT, Publications
+from tidings.tables.matches import Counters, Matches
 from tidings.terms.dictionary import Dictionary
 from tidings.terms.sample import Sample
 
@@ -48,34 +42,12 @@ MAX_RECENT = 1 << 16
 MAX_WORDS = 4_000_000
 """When more words of queries are remembered, they are all forgotten."""
 
-MAX_READER_BYTES = 1 << 28
-"""When the words of posts that a thread remembers take more memory, it forgets them all. Posts may have new words for
-ever."""
-
-_FIRST = read_only(np.zeros(1, dtype=np.int64))
-_ZEROS = read_only(np.zeros(1 << 20, dtype=np.int32))
 FEW = 1024
 """So many at least become a segment of their own at once."""
 
 
 Meaning = list[str] | tuple[Conjunction, ...]
 """What a query asks: the words of a plain one, each once, or the normal form of any."""
-
-
-class Shown(NamedTuple):
-    """What a change leaves for readers. They are fewer than changes, so one of them makes a State of it."""
-
-    terms: Dictionary
-    predicates: PredicateArrays
-    has_sequences: bool
-    segments: tuple[Segment, ...]
-    recent: Recent
-    counts: Counts
-    moment: int
-
-    def state(self) -> State:
-        recent = self.recent.view(self.counts)
-        return State(self.terms, self.predicates, self.has_sequences, self.segments, recent, self.moment)
 
 
 class GuardIndex:
@@ -93,11 +65,10 @@ class GuardIndex:
 
     def __init__(self, analyser: Analyser = ENGLISH, sample: pa.Table | None = None, clock: Clock = utc_now) -> None:
         self._analyser = analyser
-        self._clock = clock
         self._sample = Sample(analyser, sample)
         self._writing = threading.RLock()
         self._compacting = threading.Lock()
-        self._local = threading.local()
+        self._readers = Readers(analyser, clock)
         self._plain = PlainWords(analyser)
         self._count = 0
         self._segments: tuple[Segment, ...] = ()
@@ -160,7 +131,7 @@ class GuardIndex:
             return
         with self._writing:
             moment = self._moment + 1
-            segment = compiled(tidied(self._source(table)), self._predicates)
+            segment = compiled(tidied(source_of(table, self._analyser, self._filer)), self._predicates)
             self._bury(names, moment)
             self._add_segment(segment, moment)
             self._show(moment)
@@ -253,11 +224,6 @@ class GuardIndex:
                 self._show(1)
 
     @property
-    def batch_rows(self) -> int:
-        """How many rows are matched at a time."""
-        return self._state.batch_rows
-
-    @property
     def segment_count(self) -> int:
         return len(self._segments)
 
@@ -314,8 +280,7 @@ class GuardIndex:
         """The index that these files hold; this thread's memory of words is taken over from the one ``before``."""
         index = cls(analyser, sample)._holding(filed, saved)
         if before is not None:
-            known = before._scratch(before._state)
-            index._local.scratch = Scratch(filed.terms, analyser, known.reader)
+            index._readers.take_over(before._readers, before._terms, filed.terms)
         return index
 
     def _holding(self, filed: Contents, saved: Saved) -> GuardIndex:
@@ -343,7 +308,7 @@ class GuardIndex:
         self._predicates: Predicates = filed.predicates
         self._segments = filed.segments
         self._filer = Filer(self._terms, self._predicates, self._sample)
-        self._last: tuple[Shown, State] | None = None
+        self._last: tuple[Shown, Snapshot] | None = None
         self._recent = Recent(self._recent)  # even where nobody is in it: its terms may have other numbers now
         self._saved = Saved()
 
@@ -364,14 +329,6 @@ class GuardIndex:
             moment,
         )
 
-    @property
-    def _state(self) -> State:
-        """What a reader who comes now sees."""
-        shown, last = self._shown, self._last
-        if last is None or last[0] is not shown:
-            last = self._last = shown, shown.state()
-        return last[1]
-
     def _query_of(self, meaning: Meaning) -> int:
         return self._word_query(meaning) if isinstance(meaning, list) else self._form_query(meaning)
 
@@ -383,35 +340,11 @@ class GuardIndex:
 
     def _form_query(self, form: tuple[Conjunction, ...]) -> int:
         """The recent query of a normal form, filed if it is new."""
-        if words := _only_words(form):
+        if words := only_words(form):
             return self._word_query(words)
-        key = _key(form)
+        key = form_key(form)
         query = self._recent.find(key)
-        return self._recent.file(key, self._filed(form)) if query < 0 else query
-
-    def _filed(self, form: tuple[Conjunction, ...]) -> list[list[Entry]]:
-        return [self._filer.file(conjunction) for conjunction in form]
-
-    def _source(self, table: pa.Table) -> Source:
-        """The rows of a table, filed: plain queries at once, the others one by one."""
-        plain = file_plain(table["query"], self._analyser, self._terms, self._sample)
-        queries = np.full(table.num_rows, -1, dtype=np.int64)
-        queries[plain.rows] = plain.queries
-        others = np.flatnonzero(queries < 0)
-        numbers: dict[Hashable, int] = {}
-        entries: list[Entry] = []
-        marked: list[int] = []
-        known = 0
-        for row, text in zip(others.tolist(), table["query"].take(pa.array(others)).to_pylist(), strict=True):
-            form = parse_normal(text, analyser=self._analyser)[1]
-            number = numbers.setdefault(_key(form), len(plain.entries) + len(numbers))
-            if len(numbers) > known:
-                known = len(numbers)
-                filed = [entry for part in self._filed(form) for entry in part]
-                entries += filed
-                marked += [-number - 1 if len(form) > 1 else number] * len(filed)
-            queries[row] = number
-        return Source(joined([plain.entries, loose(entries, marked)]), table, queries)
+        return self._recent.file(key, [self._filer.file(each) for each in form]) if query < 0 else query
 
     def _find(self, name: str) -> tuple[Segment | None, int] | None:
         """Where the living subscription of an id is: its segment, None if it is recent, and its number there."""
@@ -451,113 +384,27 @@ class GuardIndex:
             self._segments = (*self._segments, segment)
             self._recent = Recent(self._recent)
 
-    # ------------------------------------------------------------------------------------------------ matching
+    # ------------------------------------------------------------------------------------------------ reading
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """What a reader who comes now sees, for as long as it likes."""
+        shown, last = self._shown, self._last
+        if last is None or last[0] is not shown:
+            last = self._last = shown, Snapshot(shown.state(), self._readers)
+        return last[1]
 
     def match(self, table: pa.Table | Publications, now: int | None = None) -> Matches:
-        """All matches of a table; of one that is not checked yet, rows that are no publications are left out.
-
-        ``now``: the key of the instant of a publication that has none, instead of the clock's.
-        """
-        state, parts, counters = self._state, list[Deliveries](), Counters()
-        for batch in _checked(table).batches(state.batch_rows):
-            found, spent = self._deliveries(state, batch, now)
-            parts += found
-            counters += spent
-        return Matches(parts, counters)
+        """:meth:`Snapshot.match` of now."""
+        return self.snapshot.match(table, now)
 
     def match_one(self, publication: Publication) -> Matches:
-        """The matches of one publication: the fast way for one."""
-        state, posts = self._state, Listed((publication,), _FIRST)
-        instant = instant_key(publication.ts or self._clock())
-        found = ((part.part, part.fanned_out(instant, state.moment)) for part in self._scanned(state, publication))
-        return Matches(Deliveries(posts, _first_row(len(numbers)), part, numbers) for part, numbers in found)
-
-    def count_one(self, publication: Publication) -> int:
-        """How many queries one publication answers, before it is known who asked for them."""
-        return sum(part.queries for part in self._scanned(self._state, publication))
-
-    def _scanned(self, state: State, publication: Publication) -> Iterator[Found]:
-        scratch = self._scratch(state)
-        return scan_one(state, scratch.reader.read_one(publication, state.has_sequences), scratch)
+        """:meth:`Snapshot.match_one` of now."""
+        return self.snapshot.match_one(publication)
 
     def count(self, table: pa.Table | Publications) -> Counters:
-        """How much work matching is, up to where it is known which queries matched, but not who asked for them."""
-        state = self._state
-        counters = np.zeros(3, dtype=np.int64)
-        for posts in _checked(table).batches(state.batch_rows):
-            scratch = self._scratch(state)
-            batch = scratch.reader.read(_by_place(state, posts).table, state.has_sequences)
-            for _ in blocks(state, batch, scratch, counters):
-                pass
-        return Counters(*counters.tolist())
-
-    def filed(self) -> IntArray:
-        """How many entries of segments are filed under each term, int64[terms]."""
-        state = self._state
-        counts = np.zeros(len(state.terms) + 1, dtype=np.int64)
-        for table in (table for segment in state.segments for table in segment.tables if len(table)):
-            own = np.diff(table.starts)
-            counts[: len(own)] += own
-        return counts
-
-    def terms(self, table: pa.Table) -> TermSets:
-        """The terms of each row of a canonical table without bad rows, -1 for one that nobody asks for."""
-        return self._scratch(self._state).reader.terms(table, *place_columns(table))
-
-    def _deliveries(self, state: State, batch: Publications, now: int | None) -> tuple[list[Deliveries], Counters]:
-        """Who is to get which publication of a batch."""
-        posts, scratch, counters = _by_place(state, batch), self._scratch(state), np.zeros(3, dtype=np.int64)
-        read = scratch.reader.read(posts.table, state.has_sequences)
-        instants = self._instants(posts.table, now)
-        found = [fanned_out(block, posts, instants, state.moment) for block in blocks(state, read, scratch, counters)]
-        return found, Counters(*counters.tolist())
-
-    def _scratch(self, state: State) -> Scratch:
-        """That of this thread; a new one if the terms were numbered anew, or if it remembers too many words."""
-        scratch: Scratch | None = getattr(self._local, "scratch", None)
-        if scratch is None or scratch.reader.size_bytes > MAX_READER_BYTES:
-            scratch = self._local.scratch = Scratch(state.terms, self._analyser)
-        elif scratch.terms is not state.terms:
-            scratch = self._local.scratch = Scratch(state.terms, self._analyser, scratch.reader)
-        return scratch
-
-    def _instants(self, table: pa.Table, now: int | None) -> IntArray:
-        """When each publication happened: now, where nobody says."""
-        now = instant_key(self._clock()) if now is None else now
-        if "ts" not in table.column_names or not is_instant(table.schema.field("ts").type):
-            return np.full(table.num_rows, now, dtype=np.int64)
-        keys = column_keys(table["ts"])
-        return np.where(keys == ABSENT, now, keys)
-
-
-def _only_words(form: tuple[Conjunction, ...]) -> list[str]:
-    """The words of a query that asks for nothing else; none if it does."""
-    if len(form) != 1 or form[0].forbidden:
-        return []
-    words = [a.words[0] for a in form[0].required if isinstance(a, Sequence) and len(a.words) == 1]
-    return list(dict.fromkeys(words)) if len(words) == len(form[0].required) else []
-
-
-def _first_row(count: int) -> IdArray:
-    """So many zeros; to make more than 500 lets go of the GIL."""
-    return _ZEROS[:count] if count <= len(_ZEROS) else np.zeros(count, dtype=np.int32)
-
-
-def _checked(table: pa.Table | Publications) -> Publications:
-    return table if isinstance(table, Publications) else Publications.of(table)
-
-
-def _by_place(state: State, batch: Publications) -> Publications:
-    """The same in an order in which neighbours are near to each other, as the kernel for boxes likes them."""
-    if len(batch) < 2 or not state.has_places:
-        return batch
-    lon, lat = place_columns(batch.table)
-    return batch.taken(np.argsort(cells(np.nan_to_num(lon), np.nan_to_num(lat)), kind="stable"))
-
-
-def _key(form: tuple[Conjunction, ...]) -> Hashable:
-    """Equal for equal queries, whatever the order of their parts."""
-    return frozenset((frozenset(c.required), frozenset(c.forbidden)) for c in form)
+        """:meth:`Snapshot.count` of now."""
+        return self.snapshot.count(table)
 
 
 def _ids_buried_after(segment: Segment, moment: int) -> pa.Array:

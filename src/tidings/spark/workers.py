@@ -233,9 +233,10 @@ def _stream(table: pa.Table) -> pa.Buffer:
 
 def _matches(posts: Publications, share: OpenShare, now: int | None, work: _Work, matcher: int = 0) -> Iterator[Found]:
     """The matches of some posts that this matcher delivers."""
-    for batch in posts.batches(share.index.batch_rows):
+    snapshot = share.index.snapshot
+    for batch in posts.batches(snapshot.state.batch_rows):
         with work.timed():
-            found = share.index.match(batch, now)
+            found = snapshot.match(batch, now)
             matches = Matches(_delivered(part, share, matcher, work) for part in found.parts)
         work.counters += found.counters
         work.matches += len(matches)
