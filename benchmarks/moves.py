@@ -53,7 +53,7 @@ def measure(
         "load_moved": [round(each, 4) for each in shares_moved],
         "compiled_s": round(min(compiled), 3),
         "moved_s": [round(each, 3) for each in move],
-        "compiled_by_moved": round(min(compiled) / max(move), 1),
+        "compiled_by_moved": round(min(compiled) / min(move), 1),
     }
 
 

@@ -87,7 +87,7 @@ class Cluster:
         self,
         mapping: Mapping | None,
         analyser: Analyser = ENGLISH,
-        sample: pa.Table | None = None,
+        sample: pa.Table | Sample | None = None,
         placer: Placer = RAREST,
         routing: Routing = "guards",
         clock: Clock = utc_now,
@@ -96,10 +96,10 @@ class Cluster:
         self.router: Router | None = None
         self.filings: list[Filings] = []
         self._analyser = analyser
-        self._sample = Sample(analyser, sample)
+        self._sample = Sample.of(analyser, sample)
         self._placer, self._routing = placer, routing
         count = mapping.matchers if mapping else 1
-        self.members = [Member(GuardIndex(analyser, sample, clock), self.no_homes()) for _ in range(count)]
+        self.members = [Member(GuardIndex(analyser, self._sample, clock), self.no_homes()) for _ in range(count)]
         self._loads: list[MatcherReport] = []
         self._touched: IntArray = np.zeros(0, dtype=np.int64)
         self._start_counting()

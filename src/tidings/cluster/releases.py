@@ -36,6 +36,7 @@ from tidings.model import DataError, HistoryError
 from tidings.partitioning import Mapping
 from tidings.placement import PlacementPolicy
 from tidings.registry import Follower, Registry, fold
+from tidings.terms.sample import Sample
 
 FORMAT = 4
 _SEGMENT = "segment-"
@@ -85,7 +86,7 @@ class Releases:
     ) -> None:
         self.folder = Path(folder)
         self._analyser = analyser
-        self._sample = sample
+        self._sample: pa.Table | Sample | None = sample
         self._plan = plan or Plan()
         self._mappings = mappings or Mappings(self.folder / "mappings")
         self._placement = placement or PlacementPolicy()
@@ -258,6 +259,7 @@ class Releases:
     def _shares(self, placement: str) -> Shares:
         mapping = self._mapping[1]
         placer = PlacementPolicy.named(placement).made(mapping.matchers if mapping else 1)
+        self._sample = Sample.of(self._analyser, self._sample)  # once
         return Shares(self.folder, mapping, self._analyser, self._sample, placer)
 
     def _before(self, key: Key) -> tuple[Release, Shares] | None:

@@ -24,6 +24,7 @@ from tidings.index import COMPACTION, GuardIndex
 from tidings.index.store import Store, described
 from tidings.partitioning import Mapping
 from tidings.placement import RAREST, Placer
+from tidings.terms.sample import Sample
 
 HOMES, ROUTER = "homes-", "router-"
 _UNSAVED = -1
@@ -57,12 +58,12 @@ class Shares:
         folder: Path,
         mapping: Mapping | None,
         analyser: Analyser,
-        sample: pa.Table | None,
+        sample: pa.Table | Sample | None,
         placer: Placer = RAREST,
     ) -> None:
         self._store = Store(folder, described(analyser))
-        self._analyser, self._sample = analyser, sample
-        self._cluster = Cluster(mapping, analyser, sample, placer)
+        self._analyser, self._sample = analyser, Sample.of(analyser, sample)
+        self._cluster = Cluster(mapping, analyser, self._sample, placer)
         self._parts = [Part(()) for _ in self._cluster.members]
         self._changes = [_UNSAVED for _ in self._cluster.members]
         self._routers: tuple[str, ...] = ()

@@ -63,9 +63,11 @@ class GuardIndex:
     True
     """
 
-    def __init__(self, analyser: Analyser = ENGLISH, sample: pa.Table | None = None, clock: Clock = utc_now) -> None:
+    def __init__(
+        self, analyser: Analyser = ENGLISH, sample: pa.Table | Sample | None = None, clock: Clock = utc_now
+    ) -> None:
         self._analyser = analyser
-        self._sample = Sample(analyser, sample)
+        self._sample = Sample.of(analyser, sample)
         self._writing = threading.RLock()
         self._compacting = threading.Lock()
         self._readers = Readers(analyser, clock)
@@ -274,7 +276,7 @@ class GuardIndex:
         filed: Contents,
         saved: Saved,
         analyser: Analyser,
-        sample: pa.Table | None = None,
+        sample: pa.Table | Sample | None = None,
         before: GuardIndex | None = None,
     ) -> GuardIndex:
         """The index that these files hold; this thread's memory of words is taken over from the one ``before``."""
