@@ -27,6 +27,7 @@ from tidings.index.recent import RecentView
 from tidings.index.segment import Segment
 from tidings.index.single.kernels import fan_out_one, match_one
 from tidings.index.single.packs import CONDITIONS, ROOM
+from tidings.index.subscribers import Asked
 from tidings.tables.matches import Deliveries, Published
 from tidings.terms.dictionary import Dictionary
 from tidings.terms.reader import Batch, Post, Reader
@@ -190,8 +191,7 @@ def _matched(state: State, batch: Batch, table: Entries, row: int, room: Room) -
 def fanned_out(block: Block, publications: Published, instants: IntArray, moment: int) -> Deliveries:
     """Who asked for the queries of a block."""
     asked = block.part.asked()
-    pairs = len(block.queries) if block.masks is None else int(np.bitwise_count(block.masks).sum())
-    room = max(1024, 2 * pairs)
+    room = _most(block, asked) + _SPARE
     while True:
         rows, numbers = np.empty(room, dtype=np.int32), np.empty(room, dtype=np.int32)
         if block.masks is None:
@@ -209,6 +209,14 @@ def fanned_out(block: Block, publications: Published, instants: IntArray, moment
         room = count + _SPARE
 
 
+def _most(block: Block, asked: Asked) -> int:
+    """How many matches a block has at most; a guess where subscriptions are chained."""
+    if len(asked.link):
+        return 1024 + 2 * len(block.queries)
+    counts = asked.starts[block.queries + 1] - asked.starts[block.queries]
+    return int((counts if block.masks is None else counts * np.bitwise_count(block.masks)).sum())
+
+
 class Found(NamedTuple):
     """What one publication matches in a part: so many queries, in scratch that the next one overwrites."""
 
@@ -218,7 +226,7 @@ class Found(NamedTuple):
 
     def fanned_out(self, instant: int, moment: int) -> IdArray:
         """Who asked for them, by their numbers in the part."""
-        asked, size = self.part.asked(), max(1024, 2 * self.queries)
+        asked, size = self.part.asked(), max(4096, 2 * self.queries)
         while True:
             numbers = np.empty(size, dtype=np.int32)
             count = fan_out_one(self.queries, self.room.at, asked.packed.at, asked.limit, moment, instant, numbers)

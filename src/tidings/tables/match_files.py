@@ -36,7 +36,11 @@ class MatchFile:
         fields = [WITH_INSTANT.field(name) for name in columns]
         self._schema = pa.schema([field.with_type(_ENCODED) if field.type == TEXT else field for field in fields])
         self._writer = pq.ParquetWriter(
-            path, self._schema, store_schema=False, dictionary_pagesize_limit=_DICTIONARY_BYTES
+            path,
+            self._schema,
+            store_schema=False,  # so that readers see text
+            dictionary_pagesize_limit=_DICTIONARY_BYTES,
+            write_statistics=[field.name for field in fields if field.type != TEXT],  # of names: 5 times as slow
         )
         self._held: list[pa.Table] = []
 
