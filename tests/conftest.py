@@ -12,6 +12,14 @@ settings.register_profile("tidings", deadline=None)  # how fast something is, is
 settings.load_profile("tidings")
 
 
+@pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A test with Spark is thorough, unless it is marked as quick."""
+    for item in items:
+        if item.get_closest_marker("spark") and not item.get_closest_marker("quick"):
+            item.add_marker("thorough")
+
+
 @pytest.fixture(scope="session")
 def data() -> Path:
     """The folder of the real data."""

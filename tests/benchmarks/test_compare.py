@@ -6,6 +6,8 @@ from benchmarks.compare import Ratio, compared
 from benchmarks.matching import Workload
 from tidings.model import DataError
 
+pytestmark = pytest.mark.thorough
+
 POSTS = pa.table({"id": [f"p{i}" for i in range(40)], "text": ["fire and smoke", "rain"] * 20})
 TINY = Workload("tiny", pa.table({"id": ["s"], "query": ["fire"]}), POSTS, POSTS, POSTS)
 

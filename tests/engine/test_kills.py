@@ -27,6 +27,8 @@ from tidings.language import parse
 from tidings.model import Query, Subscription
 from tidings.registry import Registry
 
+pytestmark = pytest.mark.thorough
+
 AIMS = [f"{when} {step}" for step in STEPS for when in ("before", "after")]
 FIRST_AIMS = [
     *("before write manifest", "before replace manifest", "after replace manifest"),

@@ -17,6 +17,8 @@ from deltalake import DeltaTable
 from tests.registry.writers import ROWS, add_batch, write_some, write_until_killed
 from tidings.registry import Registry
 
+pytestmark = pytest.mark.thorough
+
 WRITERS = 3
 BATCHES = 24
 KILLS = 20
