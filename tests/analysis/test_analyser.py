@@ -213,3 +213,14 @@ def test_apostrophes_at_the_end_are_however_many() -> None:
     assert folded(["boss's's", "'boss''", "boss's'", "'boss's''s''", "o'boss's", "''s", "'"]) == [
         "boss", "boss", "boss", "boss", "o'boss", "", ""
     ]  # fmt: skip
+
+
+@given(
+    st.text(st.characters(codec="utf-8"), max_size=30) | st.text("iIİ\u0307\u0301ßẞΣςﬁAa\u0345\n\ufdfa", max_size=20)
+)
+def test_folding_is_compatibility_composition_around_case_folding(text: str) -> None:
+    alike = {"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\u00b4": "'", "\u0149": "'n", "\u0130": "i"}
+    plain = "".join(alike.get(letter, letter) for letter in analyser_module._IGNORABLE.sub("", text))
+    folded = unicodedata.normalize("NFKC", plain).casefold().replace("i\u0307", "i")
+    expected = text.lower() if text.isascii() else unicodedata.normalize("NFKC", folded)
+    assert fold(text) == expected

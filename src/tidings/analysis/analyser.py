@@ -172,8 +172,18 @@ def fold(text: str) -> str:
     text = _IGNORABLE.sub("", text)
     for letter, other in _ALIKE.items():
         text = text.replace(letter, other)
-    text = unicodedata.normalize("NFKC", text).casefold().replace(_DOTTED_I, "i")
-    return unicodedata.normalize("NFKC", text)
+    text = unicodedata.normalize("NFKC", text)
+    folded = text.casefold().replace(_DOTTED_I, "i")
+    return text if folded == text else _composed(text.split("\n"), folded.split("\n"))
+
+
+def _composed(before: list[str], lines: list[str]) -> str:
+    """The lines in NFKC, in which they were before their case was folded: those that have not changed still are."""
+    odd = [k for k, line in enumerate(lines) if line != before[k] and not line.isascii()]
+    composed = unicodedata.normalize("NFKC", "\n".join([lines[k] for k in odd])).split("\n")
+    for k, line in zip(odd, composed, strict=False):  # none is one empty line
+        lines[k] = line
+    return "\n".join(lines)
 
 
 def folded(chunks: Sequence[str]) -> list[str]:
@@ -215,15 +225,19 @@ _WORD_CHARACTERS = _WordCharacters({ord("\n"): ord("\n")})
 def _cut(text: str) -> list[str]:
     """The forms of each line of a text."""
     lines = text.translate(_WORD_CHARACTERS).split("\n")
-    return [
-        line.strip(" ") if _is_clean(line) else " ".join(filter(None, map(_trimmed, line.split()))) for line in lines
-    ]
+    return [line.strip(" ") if _is_clean(line) else " ".join(_forms(line.split())) for line in lines]
+
+
+def _forms(pieces: list[str]) -> list[str]:
+    """The forms that are left of some pieces."""
+    most = MAX_FORM_CHARS
+    return [form for piece in pieces if (form := piece if piece.isalnum() and len(piece) <= most else _trimmed(piece))]
 
 
 def _is_clean(line: str) -> bool:
     """Whether all between spaces is surely a form."""
     bare = line.replace(" ", "")
-    return len(bare) <= MAX_FORM_CHARS and bare.isalnum()
+    return bare.isalnum() and (len(bare) <= MAX_FORM_CHARS or max(map(len, line.split())) <= MAX_FORM_CHARS)
 
 
 def _trimmed(piece: str) -> str:

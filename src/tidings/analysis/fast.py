@@ -27,6 +27,9 @@ _AT_A_TIME = 1 << 14
 _BLOCK_BYTES = 1 << 18
 """How much text passes all loops before more is read: its chunks stay in the processor's cache."""
 
+_FOLDED_BYTES = 1 << 22
+"""So many bytes of new chunks are remembered folded, until another analyser has read the same table."""
+
 ByteArray = npt.NDArray[np.uint8]
 _NO_BYTES: ByteArray = read_only(np.zeros(1, dtype=np.uint8))
 
@@ -93,7 +96,7 @@ class Folding:
         if found is None:
             found = folded(lines.decode("utf-8", "replace").split("\n"))
             self._size_bytes += len(lines)
-            if self._size_bytes > _BLOCK_BYTES:
+            if self._size_bytes > _FOLDED_BYTES:
                 self._lately, self._size_bytes = {}, len(lines)
             self._lately[lines] = found
         return found
@@ -227,17 +230,18 @@ class FastAnalyser:
         try:
             forms_of = self._folding.of(lines[:-1].tobytes())
             forms = " ".join(forms_of).split()
+            is_plain = forms == forms_of
+            forms = forms if is_plain else [*dict.fromkeys(forms)]  # some characters stand for many words
             ids = self._word_ids(self.analyser.words_of(forms))
-            meanings = ids if forms == forms_of else self._grouped(forms_of, forms, ids)
+            meanings = ids if is_plain else self._grouped(forms_of, dict(zip(forms, ids, strict=True)))
             self._table.put(lines, np.array(meanings, dtype=np.int32))
         except BaseException:
             self._forget()  # or chunks would stay that mean nothing
             raise
         self.size_bytes = self._table.size_bytes + self._groups.array.nbytes + self.vocabulary.size_bytes
 
-    def _grouped(self, forms_of: list[str], forms: list[str], ids: list[int]) -> list[int]:
+    def _grouped(self, forms_of: list[str], known: dict[str, int]) -> list[int]:
         """What chunks mean that have these forms, by the ids of the words of all forms."""
-        known = dict(zip(forms, ids, strict=True))
         first, groups = len(self._groups), list[int]()
         meanings = []
         for own in forms_of:
