@@ -215,7 +215,7 @@ class Engine:
         if not isinstance(topics, Iterable):
             raise PublicationError(f"publication {id!r}: its topic is a text, or several of them, got {topic!r}")
         kept = {name: value for name, value in attributes.items() if value is not None}
-        if time.monotonic() >= self._check_at_s:  # rarely: it is a system call, which lets go of the GIL
+        if time.monotonic() >= self._check_at_s:  # rarely: it is a system call, which releases the GIL
             self._mend()
         found = self._index.match_one(Publication(id, text, ts, lat, lon, tuple(topics), kept))
         self._count(1, len(found))

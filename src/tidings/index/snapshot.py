@@ -155,7 +155,7 @@ def _checked(table: pa.Table | Publications) -> Publications:
 
 
 def _first_row(count: int) -> IdArray:
-    """So many zeros; to make more than 500 lets go of the GIL."""
+    """So many zeros; to make more than 500 releases the GIL."""
     return _ZEROS[:count] if count <= len(_ZEROS) else np.zeros(count, dtype=np.int32)
 
 

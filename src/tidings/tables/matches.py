@@ -245,7 +245,7 @@ class Matches(Sequence[Match]):
 
     @property
     def _is_of_one(self) -> bool:
-        """Whether there is one publication. Numpy lets go of the GIL, which must not be: see index.single.kernels."""
+        """Whether there is one publication. Numpy releases the GIL, which must not be: see index.single.kernels."""
         return len({id(part.publications) for part in self.parts}) == 1 and len(self.parts[0].publications.rows) == 1
 
     def _match(self, place: int) -> Match:

@@ -1,8 +1,7 @@
 """The way into the inner loops for one publication: arrays come in packs, and other threads wait meanwhile.
 
-A thread that lets go of the interpreter for some microseconds gets it back only after its neighbour's whole turn, which
-is a hundred times as long; or it takes it back before its neighbour has woken up, who asks for a turn only when nobody
-has let go for a while, and so waits for seconds. So these do not let go.
+These kernels keep the GIL. A thread that releases it for some microseconds may wait for a whole switch interval to get
+it back; or it takes it back before another thread has woken up, and that one waits for seconds.
 
 Packs are those of :mod:`tidings.index.single.packs`, by their ``at``: p of a post, t of a table of entries, c of
 conditions, r of room, a of subscriptions.
