@@ -132,3 +132,19 @@ def test_what_is_told_of_the_spike_on_spark_is_in_its_result_file() -> None:
     rows = [row for row in rows_of("shedding-live") if row["overload"] == "shed"]
     last = [row["lag_s"] for row in rows if 90 <= row["second"] < 150]
     assert last[-1] < told["delay_s"] < max(last) < 2.5 * told["delay_s"]  # it falls again, while the spike goes on
+
+
+def test_what_is_told_of_shedding_to_capacity_is_in_its_result_file() -> None:
+    told = json.loads((ROOT / "docs" / "results" / "shedding-capacity.json").read_text(encoding="utf-8"))["figures"]
+    ways = ("shed", "random", "block")
+    for name, shown in (
+        ("posts", [f"{told[f'{way}_posts']:,}" for way in ways]),
+        ("matches in the spike", [f"{told[f'{way}_spike_matches']:,}" for way in ways]),
+        ("part of all matches in the spike", [f"{told[f'{way}_spike_accuracy']:.4f}" for way in ways]),
+        ("longest lag", [f"{told[f'{way}_most_lag_s']:.1f} s" for way in ways]),
+        ("longest lag once settled", [f"{told[f'{way}_settled_lag_s']:.1f} s" for way in ways]),
+    ):
+        assert f"| {name} | {' | '.join(shown)} |" in PAGE
+    assert f"{told['posts_per_s']:,} posts a second can be handled in batches of {told['batch_posts']:,}" in PAGE
+    assert f"keeps {told['shed_by_random']:.3f} times the matches" in PAGE
+    assert told["block_lost"] == 0
