@@ -69,7 +69,7 @@ def session(settings: dict[str, str] | None = None) -> Iterator[SparkSession]:
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    spark = started("tidings bench", SESSION | plain_sql.SETTINGS if settings is None else settings)
+    spark = started("tidings benchmarks", SESSION | plain_sql.SETTINGS if settings is None else settings)
     try:
         yield spark
     finally:

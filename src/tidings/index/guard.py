@@ -28,7 +28,7 @@ from tidings.index.renumbering import Numbering
 from tidings.index.segment import Segment, compiled, living, tidied, together
 from tidings.index.snapshot import Readers, Shown, Snapshot
 from tidings.index.store import Contents, Saved, Store, Unsaved, unsaved
-from tidings.index.subscribers import Record, Row, latest, table_of
+from tidings.index.subscribers import ChainedSubscribers, Record, Row, Subscribers, latest
 from tidings.language import Conjunction, normal_form, parse_normal, to_text
 from tidings.language.plain import PlainWords
 from tidings.model import Publication, Subscription
@@ -170,33 +170,20 @@ class GuardIndex:
     def subscriptions(self, ids: pa.Array) -> pa.Table:
         """The living subscriptions of these ids, with all COLUMNS, in no order. Cost: some 0.5 µs each."""
         with self._writing:
-            recent = self._recent.subscribers
-            numbers = (recent.find(name) for name in ids.to_pylist()) if len(recent) else ()
-            parts = [table_of([recent.rows[number] for number in numbers if number >= 0])]
-            for own in (segment.subscribers for segment in self._segments):
-                found = own.ids.find_many(ids)
-                found = found[found >= 0]
-                found = found[own.died[found] == 0]
-                if len(found):
-                    parts.append(own.columns(found.astype(np.int32)))
-            return pa.concat_tables(parts)
+            return pa.concat_tables([part.living_of(ids) for part in self._parts()])
 
     def queries(self) -> pa.ChunkedArray:
         """What each of the living asks, in no order."""
         with self._writing:
-            parts = [part.queries.filter(pa.array(part.died == 0)) for part in (s.subscribers for s in self._segments)]
-            return pa.chunked_array([*parts, self._recent.subscribers.living()[0]["query"].combine_chunks()], TEXT)
+            return pa.chunked_array([part.living_queries() for part in self._parts()], TEXT)
 
     def ended(self, key: int) -> list[str]:
         """The ids of the living whose ``until`` is that instant or earlier."""
         with self._writing:
-            recent = self._recent.subscribers
-            found = [row[0] for n, row in enumerate(recent.rows) if row[6] <= key and recent.find(row[0]) == n]
-            for segment in self._segments:
-                own = segment.subscribers
-                if len(own.until):
-                    found += own.ids.texts().filter(pa.array((own.until <= key) & (own.died == 0))).to_pylist()
-            return found
+            return [name for part in self._parts() for name in part.ended(key)]
+
+    def _parts(self) -> list[Subscribers | ChainedSubscribers]:
+        return [*(segment.subscribers for segment in self._segments), self._recent.subscribers]
 
     def compact(self) -> None:
         """Make one segment of all, without what is dead or nobody's. Readers go on meanwhile, and so do writers, but

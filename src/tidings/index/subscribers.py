@@ -127,6 +127,23 @@ class Subscribers:
         number = self.ids.find(name)
         return -1 if number >= 0 and self.died[number] else number
 
+    def living_of(self, ids: pa.Array) -> pa.Table:
+        """The living of these ids, with all COLUMNS."""
+        found = self.ids.find_many(ids)
+        found = found[found >= 0]
+        return self.columns(found[self.died[found] == 0].astype(np.int32))
+
+    def living_queries(self) -> pa.Array:
+        """What each of the living asks."""
+        return self.queries.filter(pa.array(self.died == 0))
+
+    def ended(self, key: int) -> list[str]:
+        """The ids of the living whose ``until`` is that instant or earlier."""
+        if not len(self.until):
+            return []
+        names: list[str] = self.ids.texts().filter(pa.array((self.until <= key) & (self.died == 0))).to_pylist()
+        return names
+
     def columns(self, numbers: IdArray) -> pa.Table:
         """Some of them, with all COLUMNS."""
         since, until = (
@@ -265,6 +282,19 @@ class ChainedSubscribers:
             return False
         self._died.array[number] = moment
         return True
+
+    def living_of(self, ids: pa.Array) -> pa.Table:
+        """The living of these ids, with all COLUMNS."""
+        numbers = [self.find(name) for name in ids.to_pylist()] if self.rows else []
+        return table_of([self.rows[number] for number in numbers if number >= 0])
+
+    def living_queries(self) -> pa.Array:
+        """What each of the living asks."""
+        return pa.array([self.rows[number][3] for number in self._numbers.values()], TEXT)
+
+    def ended(self, key: int) -> list[str]:
+        """The ids of the living whose ``until`` is that instant or earlier."""
+        return [name for name, number in self._numbers.items() if self.rows[number][6] <= key]
 
     def living(self) -> tuple[pa.Table, IntArray]:
         """The living with all COLUMNS, and the query that each asks for."""
