@@ -22,6 +22,8 @@ import threading
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import compress, count
+from operator import not_
 from typing import NamedTuple
 
 import Stemmer
@@ -138,9 +140,12 @@ class Analyser:
         """The stem of each form, or None for a stop word; the form itself where stemming leaves nothing of it ("s")."""
         stop: frozenset[str] = self.stop_words  # type: ignore[assignment]  # a set once built
         stems: list[str] = self._stemmers.stem(forms) if self.stemming else list(forms)  # type: ignore[attr-defined]
-        if stop.isdisjoint(forms) and "" not in stems:
-            return stems  # type: ignore[return-value]  # none of them is None
-        return [None if form in stop else stem or form for form, stem in zip(forms, stems, strict=True)]
+        words: list[str | None] = [*stems]
+        for k in compress(count(), map(not_, stems)):
+            words[k] = forms[k]
+        for k in compress(count(), map(stop.__contains__, forms)):
+            words[k] = None
+        return words
 
 
 def languages() -> tuple[str, ...]:

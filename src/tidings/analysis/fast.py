@@ -232,15 +232,15 @@ class FastAnalyser:
             forms = " ".join(forms_of).split()
             is_plain = forms == forms_of
             forms = forms if is_plain else [*dict.fromkeys(forms)]  # some characters stand for many words
-            ids = self._word_ids(self.analyser.words_of(forms))
-            meanings = ids if is_plain else self._grouped(forms_of, dict(zip(forms, ids, strict=True)))
-            self._table.put(lines, np.array(meanings, dtype=np.int32))
+            ids = self._word_ids(forms)
+            meanings = ids if is_plain else self._grouped(forms_of, dict(zip(forms, ids.tolist(), strict=True)))
+            self._table.put(lines, meanings)
         except BaseException:
             self._forget()  # or chunks would stay that mean nothing
             raise
         self.size_bytes = self._table.size_bytes + self._groups.array.nbytes + self.vocabulary.size_bytes
 
-    def _grouped(self, forms_of: list[str], known: dict[str, int]) -> list[int]:
+    def _grouped(self, forms_of: list[str], known: dict[str, int]) -> IdArray:
         """What chunks mean that have these forms, by the ids of the words of all forms."""
         first, groups = len(self._groups), list[int]()
         meanings = []
@@ -252,7 +252,7 @@ class FastAnalyser:
                 groups += [len(words), *words]
             meanings.append(meaning)
         self._groups.extend(groups)
-        return meanings
+        return np.array(meanings, dtype=np.int32)
 
     def _keep_small(self) -> None:
         """Forget all chunks if they are too many, or if what they leave out as unknown may be known by now."""
@@ -267,8 +267,9 @@ class FastAnalyser:
         """About so much memory is taken by what it remembers."""
         self._known_words = len(self.vocabulary)
 
-    def _word_ids(self, words: list[str | None]) -> list[int]:
-        """-1 for a stop word, and for a word that is not to be known."""
+    def _word_ids(self, forms: list[str]) -> IdArray:
+        """The words of some forms: -1 for a stop word, and for a word that is not to be known."""
+        words = self.analyser.words_of(forms)
         return self.vocabulary.add_all(words) if self._grow else self.vocabulary.find_all(words)
 
 

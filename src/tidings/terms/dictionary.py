@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -99,7 +100,7 @@ class Dictionary:
         """:meth:`find_word` of many."""
         if len(words) < _FEW:
             return np.array([self.find_word(word) for word in words], dtype=np.int32)
-        found = np.array([self._words.get(word, -1) for word in words], dtype=np.int32)
+        found = np.fromiter(map(self._words.get, words, repeat(-1)), np.int32, len(words))
         if len(self._old_words) and len(words):
             old = self._old_words.find_many(pa.array(words, pa.large_string()))
             found[old >= 0] = self._old_word_ids[old[old >= 0]]

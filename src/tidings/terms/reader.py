@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from itertools import compress, count
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -44,6 +46,7 @@ FloatArray = npt.NDArray[np.float64]
 POST: Kinds = (np.int64, np.float64, np.float64, np.int64, np.int32)
 """What a Batch of one row has, but for its terms, as kernels take it; lon and lat are as long as numbers has rows."""
 
+_HEAD = itemgetter(slice(MIN_PREFIX_CHARS))
 _NO_IDS: IdArray = np.zeros(0, dtype=np.int32)
 _NO_TOKENS = TermSets(np.zeros(1, dtype=np.int64), _NO_IDS)
 
@@ -269,9 +272,11 @@ class _LikelyForms(FastAnalyser):
                 self._forget()
             self._heads = heads.copy()
 
-    def _word_ids(self, words: list[str | None]) -> list[int]:
-        heads = self._heads
-        return self.vocabulary.add_all([word if word and word[:MIN_PREFIX_CHARS] in heads else None for word in words])
+    def _word_ids(self, forms: list[str]) -> IdArray:
+        likely = [*compress(count(), map(self._heads.__contains__, map(_HEAD, forms)))]
+        ids = np.full(len(forms), -1, dtype=np.int32)
+        ids[likely] = super()._word_ids([forms[k] for k in likely])
+        return ids
 
 
 class _WordTerms:
