@@ -27,9 +27,9 @@ from tidings.registry import Registry
 
 if TYPE_CHECKING:
     from tidings.cluster.journal import Journal, Report
+    from tidings.cluster.sinks import Batch, ParquetSink
     from tidings.spark.pipeline import Running
     from tidings.spark.progress import Progress
-    from tidings.spark.sinks import Batch, ParquetSink
 
 SCHEMA = "id string, text string, ts timestamp"
 PROBE = "tidingsprobe"

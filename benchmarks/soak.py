@@ -33,7 +33,7 @@ from tidings.registry import Registry
 if TYPE_CHECKING:
     from tidings.cluster.journal import Journal
     from tidings.cluster.pipeline_folder import PipelineFolder
-    from tidings.spark.sinks import Batch, ParquetSink
+    from tidings.cluster.sinks import Batch, ParquetSink
 
 KEPT_BATCHES = 20
 """The sink keeps the matches of so many."""

@@ -98,7 +98,7 @@ def replicated(
     ``sql_posts``: SQL gets the first so many posts only.
     """
     from tidings.spark import ParquetFiles
-    from tidings.spark.rows import COLUMNS, matches_of
+    from tidings.spark.tasks import COLUMNS, matches_of
 
     posts = bench.written("posts", workload.posts)
     began = time.perf_counter()
@@ -321,18 +321,24 @@ class MadeUp:
     each: int
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from tidings.spark.rows import MATCH
+        from tidings.tables.matches import IN_FILES
 
         step = max(1, _MADE_UP_ROWS // max(1, self.each))
         rows = np.repeat(np.arange(step), self.each)
         name, nobody = pa.array(["s0000000"] * len(rows)), pa.nulls(len(rows), pa.string())
-        rest = [name, name, nobody, pa.array(np.ones(len(rows), np.int64)), pa.nulls(len(rows), MATCH.field("ts").type)]
+        rest = [
+            name,
+            name,
+            nobody,
+            pa.array(np.ones(len(rows), np.int64)),
+            pa.nulls(len(rows), IN_FILES.field("ts").type),
+        ]
         for batch in batches:
             ids = batch.column("id")
             for start in range(0, batch.num_rows, step):
                 own = pa.array(rows[: self.each * min(step, batch.num_rows - start)])
                 columns = [ids.slice(start, step).take(own), *(column.slice(0, len(own)) for column in rest)]
-                yield pa.RecordBatch.from_arrays(columns, schema=MATCH)
+                yield pa.RecordBatch.from_arrays(columns, schema=IN_FILES)
 
 
 def _seconds(frame: DataFrame) -> float:

@@ -28,9 +28,9 @@ _STEPS = {
 
 def worker_steps(workload: Workload, folder: Path, batch_rows: int) -> dict[str, float]:
     """Microseconds a post that the steps of a worker take, in this process, words known; and all of them together."""
+    from tidings.cluster.steps import MatchAll
     from tidings.spark import Releases
-    from tidings.spark.rows import OnlyMatches
-    from tidings.spark.workers import MatchAll
+    from tidings.spark.tasks import OnlyMatches
 
     checked = check_subscriptions(workload.subscriptions, ENGLISH).accepted
     work = OnlyMatches(MatchAll(Releases(folder, ENGLISH, workload.sample).compiled(checked)))

@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from pathlib import Path
 
 import tidings
 
@@ -32,3 +33,8 @@ def test_importing_tidings_loads_nothing_heavy() -> None:
     code = f"import sys, tidings; print([m for m in {heavy} if m in sys.modules])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"
+
+
+def test_everything_in_spark_needs_pyspark() -> None:
+    modules = [path for path in (Path(tidings.__file__).parent / "spark").glob("*.py") if path.name != "__init__.py"]
+    assert modules and [path.name for path in modules if "from pyspark" not in path.read_text()] == []

@@ -30,17 +30,18 @@ import pyspark
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
+from tidings.cluster.delta import DeltaSink
 from tidings.cluster.journal import Journal
 from tidings.cluster.overload import Overload
 from tidings.cluster.releases import Plan, Releases
+from tidings.cluster.sinks import ParquetSink
 from tidings.model import DataError
 from tidings.registry import Registry
 from tidings.spark import batches
-from tidings.spark.delta import DeltaSink
 from tidings.spark.jars import add_connector
 from tidings.spark.kafka import POST, posts_from_kafka
 from tidings.spark.pipeline import Pipeline
-from tidings.spark.sinks import KafkaSink, ParquetSink
+from tidings.spark.sinks import KafkaSink
 from tidings.spark.sources import posts_from_files
 
 STEPS: dict[str, tuple[Any, str]] = {

@@ -10,9 +10,9 @@ import pyarrow as pa
 from tidings.cluster.cut import Cut
 from tidings.cluster.notes import Notes
 from tidings.cluster.releases import Release
+from tidings.cluster.steps import MatchAll, MatchShare, Route
 from tidings.model.publication import FIELDS
-from tidings.spark.rows import WithNotes
-from tidings.spark.workers import MatchAll, MatchShare, Route
+from tidings.spark.tasks import WithNotes
 
 
 @dataclass(frozen=True, slots=True)

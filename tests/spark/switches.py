@@ -25,6 +25,7 @@ from pyspark.sql import SparkSession
 from tests.spark import oracle
 from tests.spark.driver import STEPS, aim, session_of
 from tidings.cluster import Cluster
+from tidings.cluster.delta import DeltaSink
 from tidings.cluster.learning import Learn, MappingLearner
 from tidings.cluster.mappings import Figures, Mappings, Page
 from tidings.cluster.pipeline_folder import PipelineFolder
@@ -32,15 +33,15 @@ from tidings.cluster.preparing import SMALL_BYTES, Preparer
 from tidings.cluster.releases import Plan
 from tidings.cluster.seen import Seen
 from tidings.cluster.shares import Shares
+from tidings.cluster.sinks import ParquetSink
 from tidings.model import DataError
 from tidings.partitioning import Mapping, Move, NamedParcels, Owners
 from tidings.placement import PlacerName
 from tidings.registry import Registry
 from tidings.spark import batches
 from tidings.spark.batches import Handler
-from tidings.spark.delta import DeltaSink
 from tidings.spark.pipeline import Pipeline, Running
-from tidings.spark.sinks import ParquetSink, Sink
+from tidings.spark.sinks import Sink
 from tidings.spark.sources import posts_from_files
 
 SCENES = 5

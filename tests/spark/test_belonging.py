@@ -21,18 +21,19 @@ from pyspark.sql import DataFrame, SparkSession
 from tests.damages import DAMAGES, replace_registry
 from tests.spark import oracle
 from tidings.cluster.belonging import claimed, tie
+from tidings.cluster.delta import DeltaSink
 from tidings.cluster.journal import Journal, Pin
 from tidings.cluster.pipeline_folder import PipelineFolder
 from tidings.cluster.releases import Plan
+from tidings.cluster.sinks import Batch, FileSink, ParquetSink
 from tidings.model import DataError
 from tidings.model.values import utc_now
 from tidings.registry import Registry
-from tidings.spark.delta import DeltaSink
 from tidings.spark.matching import match
 from tidings.spark.pipeline import Pipeline
-from tidings.spark.rows import MATCH
-from tidings.spark.sinks import Batch, FileSink, MemorySink, ParquetSink, Sink, check_sink
+from tidings.spark.sinks import MemorySink, Sink, check_sink
 from tidings.spark.sources import posts_from_files
+from tidings.tables.matches import IN_FILES
 
 PIN = Pin(7, 3, "replicated", 1, utc_now(), "whole", mark="m", offsets="o")
 
@@ -171,7 +172,7 @@ def test_a_pin_from_before_there_were_marks_is_read(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------------------------------------ sinks
 
 ROW = {"publication_id": "p", "subscription_id": "s", "subscriber": "", "tag": "", "query_version": 1, "ts": None}
-OURS = pa.Table.from_pylist([ROW], MATCH)
+OURS = pa.Table.from_pylist([ROW], IN_FILES)
 
 
 def with_column(name: str, kind: pa.DataType, nullable: bool = True) -> pa.Table:
@@ -204,7 +205,7 @@ DELTAS: dict[str, Callable[[Path], object]] = {
     "fewer": lambda path: write_deltalake(path, OURS.drop_columns(["tag"])),
     "types": lambda path: write_deltalake(path, OURS.set_column(4, "query_version", pa.array(["1"]))),
     "partitioned": lambda path: write_deltalake(path, OURS, partition_by=["subscriber"]),
-    "not null": lambda path: DeltaTable.create(path, MATCH.set(5, MATCH.field(5).with_nullable(False))),
+    "not null": lambda path: DeltaTable.create(path, IN_FILES.set(5, IN_FILES.field(5).with_nullable(False))),
     "constraint": with_constraint,
     "files": notes,
     "parquet": parquet,
@@ -257,7 +258,7 @@ def test_a_sink_takes_a_new_an_empty_and_its_own_target(make: Callable[[Path], A
 
 
 def test_a_delta_table_of_matches_in_another_order_is_taken(tmp_path: Path) -> None:
-    write_deltalake(tmp_path / "target", OURS.select(list(reversed(MATCH.names))))
+    write_deltalake(tmp_path / "target", OURS.select(list(reversed(IN_FILES.names))))
     check_sink(DeltaSink(tmp_path / "target"))
 
 

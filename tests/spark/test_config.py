@@ -6,15 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from tidings.cluster.delta import DeltaSink
 from tidings.cluster.learning import Learn
 from tidings.cluster.overload import Overload
 from tidings.cluster.releases import Plan
+from tidings.cluster.sinks import ParquetSink
 from tidings.model import DataError
 from tidings.placement import PlacementPolicy
 from tidings.spark.columns import Columns
 from tidings.spark.config import Config, Trigger
-from tidings.spark.delta import DeltaSink
-from tidings.spark.sinks import ConsoleSink, KafkaSink, ParquetSink
+from tidings.spark.sinks import ConsoleSink, KafkaSink
 
 LEAST = """
 registry = "alerts"

@@ -163,7 +163,7 @@ def test_a_worker_goes_on_with_a_file_whose_name_is_gone(damage: str, tmp_path: 
 
 
 def test_what_is_overwritten_while_a_task_runs_fails_the_task(tmp_path: Path) -> None:
-    from tidings.spark.workers import MatchAll  # noqa: PLC0415  # as a worker does
+    from tidings.cluster.steps import MatchAll  # noqa: PLC0415  # as a worker does
 
     _, _, release = two_versions(tmp_path, PLANS[0])
     rows = MatchAll(release)(iter(POST.to_batches() * 2))

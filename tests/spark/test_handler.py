@@ -18,19 +18,20 @@ from deltalake import DeltaTable
 
 from tests.damages import DAMAGES, replace_registry
 from tests.spark.local import Local
+from tidings.cluster import steps
+from tidings.cluster.delta import DeltaSink
 from tidings.cluster.learning import Learn
+from tidings.cluster.opened import Opened
 from tidings.cluster.pipeline_folder import PipelineFolder
 from tidings.cluster.releases import Plan
+from tidings.cluster.sinks import Batch, ParquetSink
 from tidings.model import DataError
 from tidings.registry import Registry
-from tidings.spark import workers
 from tidings.spark.batches import ATTEMPTS, Handler
 from tidings.spark.columns import Columns
-from tidings.spark.delta import DeltaSink
 from tidings.spark.matching import match
-from tidings.spark.opened import Opened
-from tidings.spark.rows import MATCH
-from tidings.spark.sinks import Batch, CallableSink, ParquetSink, Sink
+from tidings.spark.sinks import CallableSink, Sink
+from tidings.tables.matches import IN_FILES
 
 NOW = datetime(2024, 5, 1, tzinfo=UTC)
 PLANS = [Plan("replicated"), Plan("partitioned", 3)]
@@ -58,7 +59,7 @@ def expected(registry: Registry, posts: pa.Table = POSTS) -> Pairs:
 
 def new_workers() -> None:
     """Let nothing be open."""
-    workers._opened = Opened()
+    steps._opened = Opened()
 
 
 class Place:
@@ -308,7 +309,7 @@ def test_a_sink_that_is_deleted_gets_the_batches_from_then_on(kind: str, tmp_pat
 def matched(registry: Registry | Path, folder: Path, plan: Plan) -> Pairs:
     frame: Any = Local.of(POSTS)
     rows = match(frame, registry, layout=plan.layout, matchers=3, folder=folder).rows()
-    table = pa.Table.from_batches(rows, MATCH)
+    table = pa.Table.from_batches(rows, IN_FILES)
     return sorted(zip(table["publication_id"].to_pylist(), table["subscription_id"].to_pylist(), strict=True))
 
 

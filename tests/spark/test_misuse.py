@@ -15,14 +15,15 @@ pytest.importorskip("pyspark")
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
+from tidings.cluster.delta import DeltaSink
 from tidings.cluster.releases import Plan
+from tidings.cluster.sinks import ParquetSink
 from tidings.model import DataError
 from tidings.registry import Registry
 from tidings.spark.config import Config
-from tidings.spark.delta import DeltaSink
 from tidings.spark.matching import match
 from tidings.spark.pipeline import Pipeline
-from tidings.spark.sinks import ConsoleSink, KafkaSink, MemorySink, ParquetSink
+from tidings.spark.sinks import ConsoleSink, KafkaSink, MemorySink
 from tidings.spark.sources import posts_from_files, with_unread
 
 

@@ -11,10 +11,10 @@ from tests.nested import ASKED, EVENTS, expected
 from tests.spark import inprocess
 from tidings.analysis import ENGLISH
 from tidings.cluster.releases import Release
+from tidings.cluster.steps import MatchAll, MatchShare, Route
 from tidings.registry.validation import check_subscriptions
 from tidings.spark import Plan, Releases
-from tidings.spark.rows import OnlyMatches
-from tidings.spark.workers import MatchAll, MatchShare, Route
+from tidings.spark.tasks import OnlyMatches
 
 PLANS = {"replicated": Plan("replicated"), "partitioned": Plan("partitioned", 3)}
 

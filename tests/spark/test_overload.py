@@ -31,12 +31,13 @@ from tidings.cluster.overload import Governor, Overload, State, admitted
 from tidings.cluster.pipeline_folder import PipelineFolder
 from tidings.cluster.releases import Plan, Releases
 from tidings.cluster.seen import Seen
+from tidings.cluster.sinks import ParquetSink
 from tidings.model import DataError
 from tidings.partitioning import Mapping, Owners
 from tidings.registry import Registry
 from tidings.spark.generator import register
 from tidings.spark.pipeline import Pipeline
-from tidings.spark.sinks import MemorySink, ParquetSink
+from tidings.spark.sinks import MemorySink
 from tidings.spark.sources import posts_from_files
 
 

@@ -22,14 +22,15 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.listener import QueryProgressEvent, StreamingQueryProgress
 
 from tests.spark import oracle
+from tidings.cluster.delta import DeltaSink
 from tidings.cluster.journal import Journal, Pin, Report
 from tidings.cluster.releases import Plan
+from tidings.cluster.sinks import Batch, FileSink, ParquetSink
 from tidings.model import DataError
 from tidings.registry import Registry
-from tidings.spark.delta import DeltaSink
 from tidings.spark.pipeline import Pipeline
 from tidings.spark.progress import Progress, ProgressListener
-from tidings.spark.sinks import Batch, ConsoleSink, FileSink, MemorySink, ParquetSink
+from tidings.spark.sinks import ConsoleSink, MemorySink
 from tidings.spark.sources import posts_from_files
 
 pytestmark = pytest.mark.spark

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 
-from tidings.spark.delta import DeltaSink
-from tidings.spark.sinks import Batch, FileSink, ParquetSink
+from tidings.cluster.delta import DeltaSink
+from tidings.cluster.sinks import Batch, FileSink, ParquetSink
 
 FILES = 3
 BATCH = Batch("one", 7)

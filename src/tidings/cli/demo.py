@@ -29,13 +29,13 @@ from tidings.cli.screen import Screen, check
 from tidings.cli.terminal import cell
 from tidings.cli.tour import QUERIES
 from tidings.cluster.releases import Plan
+from tidings.cluster.sinks import ParquetSink
 from tidings.model import DataError
 from tidings.registry import Registry
 from tidings.spark.config import started
 from tidings.spark.generator import NAME, register
 from tidings.spark.pipeline import Pipeline, Running
 from tidings.spark.progress import Progress
-from tidings.spark.sinks import ParquetSink
 from tidings.workloads import Posts, q1, q2, tweet_based
 from tidings.workloads.subscriptions import subscription_table
 from tidings.workloads.themes import THEMES

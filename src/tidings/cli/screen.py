@@ -15,11 +15,11 @@ from rich.text import Text
 
 from tidings.cli.terminal import visible
 from tidings.cluster.journal import Report
+from tidings.cluster.sinks import Batch
 from tidings.index import BruteForce
 from tidings.language import parse
 from tidings.model import Subscription
 from tidings.registry import Registry
-from tidings.spark.sinks import Batch
 from tidings.workloads import Posts
 
 SHOWN_PER_BATCH = 2

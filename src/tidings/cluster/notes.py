@@ -2,7 +2,7 @@
 
 Rows of matches have no note. Each task ends with the note of its work, a :class:`Tally`; each bad row is a note of its
 own, a :class:`tidings.model.Rejected`. Publications that are kept to learn from are one of their own for each task, and
-so is the name of the file in which a task has put its matches (:mod:`tidings.spark.filed`), and what it left undone in
+so is the name of the file in which a task has put its matches (:mod:`tidings.spark.tasks`), and what it left undone in
 an overload, a :class:`Shed`.
 """
 

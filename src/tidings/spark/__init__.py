@@ -9,20 +9,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tidings.cluster.delta import DeltaSink
     from tidings.cluster.learning import Learn
     from tidings.cluster.overload import Overload, admitted
     from tidings.cluster.releases import Plan, Release, Releases
+    from tidings.cluster.sinks import ParquetSink
     from tidings.spark.changes import ApplyChanges
     from tidings.spark.columns import Columns
     from tidings.spark.counting import count_terms
-    from tidings.spark.delta import DeltaSink
     from tidings.spark.generator import register
     from tidings.spark.kafka import changes_from_kafka, posts_from_kafka
     from tidings.spark.matching import match
     from tidings.spark.parquet import ParquetFiles
     from tidings.spark.pipeline import Pipeline, Running
     from tidings.spark.progress import Progress
-    from tidings.spark.sinks import CallableSink, ConsoleSink, KafkaSink, MemorySink, ParquetSink, Sink
+    from tidings.spark.sinks import CallableSink, ConsoleSink, KafkaSink, MemorySink, Sink
     from tidings.spark.sources import posts_from_files
     from tidings.spark.writing import Written, write_matches
 
@@ -61,13 +62,13 @@ _MODULES = {
     "CallableSink": "tidings.spark.sinks",
     "Columns": "tidings.spark.columns",
     "ConsoleSink": "tidings.spark.sinks",
-    "DeltaSink": "tidings.spark.delta",
+    "DeltaSink": "tidings.cluster.delta",
     "KafkaSink": "tidings.spark.sinks",
     "Learn": "tidings.cluster.learning",
     "MemorySink": "tidings.spark.sinks",
     "Overload": "tidings.cluster.overload",
     "ParquetFiles": "tidings.spark.parquet",
-    "ParquetSink": "tidings.spark.sinks",
+    "ParquetSink": "tidings.cluster.sinks",
     "Pipeline": "tidings.spark.pipeline",
     "Plan": "tidings.cluster.releases",
     "Progress": "tidings.spark.progress",

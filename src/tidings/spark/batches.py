@@ -28,13 +28,14 @@ from tidings.cluster.pipeline_folder import PipelineFolder
 from tidings.cluster.preparing import Preparer
 from tidings.cluster.releases import Key, Plan, Release, Releases
 from tidings.cluster.seen import PER_BATCH, Seen
+from tidings.cluster.sinks import Batch, FileSink, ParquetSink
 from tidings.model import DataError
 from tidings.model.values import utc_now
 from tidings.placement import PlacementPolicy
 from tidings.registry import Registry
 from tidings.spark.columns import Columns
 from tidings.spark.matching import collected, matched, matches, noted, observed
-from tidings.spark.sinks import Batch, FileSink, ParquetSink, Sink
+from tidings.spark.sinks import Sink
 from tidings.spark.writing import filed
 
 KEPT_BATCHES = 100

@@ -44,15 +44,16 @@ from typing import Any, TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
 
+from tidings.cluster.delta import DeltaSink
 from tidings.cluster.learning import Learn
 from tidings.cluster.overload import Overload, admitted
 from tidings.cluster.releases import Plan
+from tidings.cluster.sinks import ParquetSink
 from tidings.model import DataError
 from tidings.placement import PlacementPolicy
 from tidings.spark.columns import Columns
-from tidings.spark.delta import DeltaSink
 from tidings.spark.pipeline import Pipeline, told_in_a_line
-from tidings.spark.sinks import ConsoleSink, KafkaSink, ParquetSink, Sink
+from tidings.spark.sinks import ConsoleSink, KafkaSink, Sink
 from tidings.spark.sources import check_batch_size
 
 _T = TypeVar("_T")

@@ -18,16 +18,15 @@ from tidings.analysis import ENGLISH, Analyser
 from tidings.cluster.cut import Cut
 from tidings.cluster.notes import REJECTED, Notes
 from tidings.cluster.releases import MATCHERS, Layout, Plan, Release, Releases
+from tidings.cluster.steps import MatchAll, MatchShare, Route
 from tidings.model import DataError
 from tidings.registry import Registry
 from tidings.registry.validation import check_subscriptions
 from tidings.spark.columns import Aliased, Columns
-from tidings.spark.filed import Filed
 from tidings.spark.interpreter import check_workers
 from tidings.spark.parquet import ParquetFiles, Pieces
-from tidings.spark.rows import MATCHED, OnlyMatches, WithNotes, matches_of
 from tidings.spark.shipping import is_remote, shipped
-from tidings.spark.workers import NOTED, ROUTED, MatchAll, MatchShare, Route
+from tidings.spark.tasks import MATCHED, NOTED, ROUTED, Filed, OnlyMatches, Routed, WithNotes, matches_of
 from tidings.tables.columns import instant_key
 
 Subscriptions: TypeAlias = "Registry | str | Path | DataFrame | pa.Table"
@@ -158,7 +157,7 @@ def _planned(
     key = None if now is None else instant_key(now)
     if release.layout == "replicated":
         return posts, MatchAll(release, key, cut)
-    routed = posts.mapInArrow(Route(release, kept, cut), ROUTED)
+    routed = posts.mapInArrow(Routed(Route(release, kept, cut)), ROUTED)
     return routed.repartitionById(release.matchers, "matcher"), MatchShare(release, key)
 
 

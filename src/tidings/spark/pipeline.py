@@ -29,6 +29,7 @@ from tidings.cluster.learning import Learn
 from tidings.cluster.overload import Governor, Overload
 from tidings.cluster.pipeline_folder import PipelineFolder
 from tidings.cluster.releases import Plan
+from tidings.cluster.sinks import check_path
 from tidings.model import DataError
 from tidings.partitioning import Move
 from tidings.placement import PlacementPolicy, PlacerName
@@ -37,7 +38,7 @@ from tidings.spark.batches import Handler
 from tidings.spark.columns import MATCH_COLUMNS, Columns
 from tidings.spark.interpreter import check_workers
 from tidings.spark.progress import Progress, ProgressListener
-from tidings.spark.sinks import CallableSink, Sink, check_path, check_sink, spark_path
+from tidings.spark.sinks import CallableSink, Sink, check_sink, spark_path
 from tidings.spark.watching import Watch
 
 _FILES = "spark.sql.streaming.checkpointFileManagerClass"

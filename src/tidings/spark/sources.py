@@ -10,9 +10,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # as everybody calls it
 from pyspark.sql.types import StringType, StructType
 
+from tidings.cluster.sinks import check_path
 from tidings.model import DataError
 from tidings.spark.csv_source import csv_stream
-from tidings.spark.sinks import check_path, spark_path
+from tidings.spark.sinks import spark_path
 
 FORMATS = {".parquet": "parquet", ".jsonl": "json", ".ndjson": "json", ".json": "json", ".csv": "csv", ".orc": "orc"}
 

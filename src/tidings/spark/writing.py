@@ -13,13 +13,13 @@ from pyspark.sql import DataFrame
 
 from tidings.cluster.notes import Notes
 from tidings.cluster.releases import Plan
+from tidings.cluster.sinks import Batch, FileSink, check_path
 from tidings.model import DataError, Rejected
 from tidings.spark.columns import MATCH_COLUMNS, Columns
-from tidings.spark.filed import Filed, empty
 from tidings.spark.matching import Subscriptions, collected, prepared
 from tidings.spark.parquet import ParquetFiles
-from tidings.spark.sinks import Batch, FileSink, check_path, check_sink
-from tidings.spark.workers import NOTED
+from tidings.spark.sinks import check_sink
+from tidings.spark.tasks import NOTED, Filed, empty
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,9 @@ MATCHES = pa.schema(
 WITH_INSTANT = MATCHES.append(pa.field("ts", INSTANT))
 """The same, and the instant of the publication, null if it has none."""
 
+IN_FILES = pa.schema([field.with_type(pa.string()) if field.type == TEXT else field for field in WITH_INSTANT])
+"""The same in files and in Spark's rows."""
+
 _OF_PUBLICATIONS = {"publication_id": "id", "ts": "ts"}
 _SHOWN = 20
 

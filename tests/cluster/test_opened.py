@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from tidings.cluster import opened as module
+from tidings.cluster.opened import Opened
 from tidings.cluster.releases import Plan, Releases
 from tidings.registry import Registry
-from tidings.spark import opened as module
-from tidings.spark.opened import Opened
 
 POST = pa.table({"id": ["p"], "text": ["The White House is on fire"]})
 

@@ -11,11 +11,10 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from pathlib import Path
 
-from pyspark import SparkFiles
-
 from tidings.arrays.files import ArrayFile, open_verified
-from tidings.cluster import Homes, Router
+from tidings.cluster.homes import Homes
 from tidings.cluster.releases import Release
+from tidings.cluster.router import Router
 from tidings.index import GuardIndex
 from tidings.index.store import Store, described
 from tidings.model import DataError
@@ -54,18 +53,21 @@ class OpenRouter:
 
 
 class Opened:
-    """What is open; the least recently used is closed where it becomes too much."""
+    """What is open; the least recently used is closed where it becomes too much.
+
+    ``shipped``: the folder on this machine of what was shipped to it, for releases that are.
+    """
 
     def __init__(self) -> None:
         self._shares: OrderedDict[tuple[str, int], OpenShare] = OrderedDict()
         self._routers: OrderedDict[str, OpenRouter] = OrderedDict()
 
-    def share(self, release: Release, matcher: int) -> OpenShare:
+    def share(self, release: Release, matcher: int, shipped: Path | None = None) -> OpenShare:
         """The share of a matcher. Cost: microseconds if it is open, else milliseconds."""
         key = release.folder, matcher
         before = self._shares.pop(key, None)
         if before is None or before.release.parts[matcher] != release.parts[matcher]:
-            before = self._open(release, matcher, before)
+            before = self._open(release, matcher, _folder(release, shipped), before)
         else:
             before.check()
         self._shares[key] = before
@@ -73,11 +75,11 @@ class Opened:
             self._shares.popitem(last=False)
         return before
 
-    def router(self, release: Release) -> OpenRouter:
+    def router(self, release: Release, shipped: Path | None = None) -> OpenRouter:
         """The router of a release."""
         known = self._routers.pop(release.folder, None)
         if known is None or known.names != release.routers:
-            files = tuple(open_verified(_folder(release) / name) for name in release.routers)
+            files = tuple(open_verified(_folder(release, shipped) / name) for name in release.routers)
             known = OpenRouter(release.routers, Router.of_files(*files), files)
         else:
             known.check()
@@ -86,8 +88,8 @@ class Opened:
             self._routers.popitem(last=False)
         return known
 
-    def _open(self, release: Release, matcher: int, before: OpenShare | None) -> OpenShare:
-        folder, part = _folder(release), release.parts[matcher]
+    def _open(self, release: Release, matcher: int, folder: Path, before: OpenShare | None) -> OpenShare:
+        part = release.parts[matcher]
         known = {} if before is None else before.files
         names = (*part.segments, part.homes) if part.homes else part.segments
         files = {path: known.get(path) or open_verified(path) for path in (folder / name for name in names)}
@@ -99,8 +101,8 @@ class Opened:
         return OpenShare(release, index, Homes.of_file(files[folder / part.homes]) if part.homes else None, files)
 
 
-def _folder(release: Release) -> Path:
-    folder = Path(SparkFiles.getRootDirectory()) if release.shipped else Path(release.folder)
+def _folder(release: Release, shipped: Path | None) -> Path:
+    folder = shipped if release.shipped and shipped is not None else Path(release.folder)
     if not folder.is_dir():
         raise DataError(
             f"there is no folder {str(folder)!r} on this machine; name one that all machines share, or none, so that "

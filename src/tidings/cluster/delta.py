@@ -21,8 +21,8 @@ from deltalake import CommitProperties, DeltaTable, Transaction
 from deltalake.exceptions import DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction
 
+from tidings.cluster.sinks import NEW_PLACE, Batch, check_columns, check_path
 from tidings.model import DataError
-from tidings.spark.sinks import NEW_PLACE, Batch, check_columns, check_path
 
 _ASIDE = re.compile(r".+-\d+-[0-9a-f]{32}")
 _UNKEPT = re.compile(r"delta\.(constraints\..*|columnMapping\.mode)")

@@ -1,8 +1,8 @@
-"""What runs in Spark's Python workers? Arrow batches of publications in, matches without names and notes out.
+"""What does one task do for a batch? Arrow batches of publications in, matches without names and notes out.
 
 Replicated layout: :class:`MatchAll` alone. Partitioned: :class:`Route`, then a shuffle by matcher, then
-:class:`MatchShare`. What they find becomes rows (:mod:`tidings.spark.rows`) or files (:mod:`tidings.spark.filed`). Each
-is a small value that is pickled by reference to its module.
+:class:`MatchShare`. Spark's Python workers run these steps (:mod:`tidings.spark.tasks`), and so can any other program.
+Each is a small value that is pickled by reference to its module.
 """
 
 from __future__ import annotations
@@ -13,46 +13,52 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Literal, NamedTuple, cast
 
 import numpy as np
 import pyarrow as pa
-from pyspark import TaskContext
-from pyspark.sql.types import StringType, StructField, StructType
 
 from tidings.arrays import IdArray
-from tidings.cluster import Router, found_along, once
 from tidings.cluster.cut import Cut, Cutting, Undone, cut_posts, cut_routes, looked_at
+from tidings.cluster.homes import found_along, once
 from tidings.cluster.notes import Tally, note
+from tidings.cluster.opened import Opened, OpenShare
 from tidings.cluster.releases import Release
+from tidings.cluster.router import Router
 from tidings.cluster.seen import Sampler
 from tidings.partitioning import MatcherSets
 from tidings.shedding.threshold import GRADES
-from tidings.spark.opened import Opened, OpenShare
 from tidings.tables.checked import Publications
 from tidings.tables.matches import Counters, Deliveries, Matches
 from tidings.tables.sifting import Sifter
 
-ROUTED = "matcher int, posts binary, note string"
-NOTED = StructType([StructField("note", StringType())])
-"""What comes out where the matches go elsewhere."""
-
 _TEXT = pa.string()
-NOTE = pa.schema([("note", _TEXT)])
-_ROUTED = pa.schema([("matcher", pa.int32()), ("posts", pa.binary()), ("note", _TEXT)])
+ROUTED = pa.schema([("matcher", pa.int32()), ("posts", pa.binary()), ("note", _TEXT)])
+"""What :class:`Route` sends to each matcher."""
+
 _ROUTE, _KEPT, _GRADE = "\0route", "\0kept", "\0grade"
 """Columns of the matchers of a post, of those that it would be sent to if it were not spared, and of its grade."""
 
 _opened = Opened()
 
 
+class Task(NamedTuple):
+    """Where a step runs: the number of its task, and the folder of the files that were shipped to its machine."""
+
+    number: int = 0
+    shipped: Path | None = None
+
+
+_ALONE = Task()
+
+
 class _Work:
     """Counts what a task does, and the time in which it does it."""
 
-    def __init__(self, stage: Literal["route", "match"]) -> None:
-        context = TaskContext.get()
+    def __init__(self, stage: Literal["route", "match"], task: Task) -> None:
         self._stage = stage
-        self.matcher = 0 if context is None else context.partitionId()
+        self.matcher = task.number
         self._seconds = 0.0
         self.posts = self.rejected = self.matches = self.sampled = 0
         self.counters = Counters()
@@ -99,9 +105,9 @@ class MatchAll:
     now: int | None = None
     cut: Cut | None = None
 
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[Found | list[str]]:
-        work, sifter, undone = _Work("match"), Sifter(), Undone()
-        share = _opened.share(self.release, 0)
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task = _ALONE) -> Iterator[Found | list[str]]:
+        work, sifter, undone = _Work("match", task), Sifter(), Undone()
+        share = _opened.share(self.release, 0, task.shipped)
         for batch in batches:
             with work.timed():
                 good, rejected = sifter.sift(pa.Table.from_batches([batch]))
@@ -138,9 +144,9 @@ class Route:
     kept: int = 0
     cut: Cut | None = None
 
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        work, sifter, sampler, undone = _Work("route"), Sifter(), Sampler(self.kept), Undone()
-        opened = _opened.router(self.release) if self.release.routers else None
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task = _ALONE) -> Iterator[pa.RecordBatch]:
+        work, sifter, sampler, undone = _Work("route", task), Sifter(), Sampler(self.kept), Undone()
+        opened = _opened.router(self.release, task.shipped) if self.release.routers else None
         router = None if opened is None else opened.router
         for batch in batches:
             good, rejected = sifter.sift(pa.Table.from_batches([batch]))
@@ -168,8 +174,8 @@ class MatchShare:
     release: Release
     now: int | None = None
 
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[Found | list[str]]:
-        work, shares = _Work("match"), dict[int, OpenShare]()
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task = _ALONE) -> Iterator[Found | list[str]]:
+        work, shares = _Work("match", task), dict[int, OpenShare]()
         for batch in batches:
             for matcher, posts, told in zip(*batch.columns, strict=True):
                 if not posts.is_valid:
@@ -177,7 +183,7 @@ class MatchShare:
                     continue
                 with work.timed():
                     table = pa.ipc.open_stream(posts.as_buffer()).read_all()
-                    share = shares[matcher.as_py()] = _opened.share(self.release, matcher.as_py())
+                    share = shares[matcher.as_py()] = _opened.share(self.release, matcher.as_py(), task.shipped)
                 work.posts += table.num_rows
                 work.count(table)
                 yield from _matches(Publications.trusted(table), share, self.now, work, matcher.as_py())
@@ -266,6 +272,4 @@ def _sent(matcher: int, posts: pa.Buffer | None = None, told: str | None = None)
     else:
         bounds = pa.py_buffer(np.array([0, posts.size], dtype=np.int32))
         packed = pa.Array.from_buffers(pa.binary(), 1, [None, bounds, posts])
-    return pa.RecordBatch.from_arrays(
-        [pa.array([matcher], pa.int32()), packed, pa.array([told], _TEXT)], schema=_ROUTED
-    )
+    return pa.RecordBatch.from_arrays([pa.array([matcher], pa.int32()), packed, pa.array([told], _TEXT)], schema=ROUTED)

@@ -13,9 +13,10 @@ from pyspark.sql import SparkSession
 from tests.spark import inprocess
 from tidings.analysis import ENGLISH, Analyser
 from tidings.arrays import gathering
+from tidings.cluster import steps
 from tidings.registry.validation import check_subscriptions
-from tidings.spark import Plan, Releases, workers
-from tidings.spark.rows import WithNotes
+from tidings.spark import Plan, Releases
+from tidings.spark.tasks import WithNotes
 from tidings.workloads import Posts
 
 
@@ -46,7 +47,7 @@ def test_long_texts_go_to_spark_in_more_batches(plan: Plan, tmp_path: Path, monk
     pieces = inprocess.found(posts, release)
     assert sorted(pieces.pairs) == sorted(whole.pairs) and pieces.notes.matches == whole.notes.matches
     if plan.layout == "replicated":
-        assert max(batch.num_rows for batch in WithNotes(workers.MatchAll(release))(iter(posts.to_batches()))) <= 5
+        assert max(batch.num_rows for batch in WithNotes(steps.MatchAll(release))(iter(posts.to_batches()))) <= 5
 
 
 def test_what_is_sent_to_matchers_is_the_same_when_it_is_sent_again(tmp_path: Path) -> None:
@@ -56,7 +57,7 @@ def test_what_is_sent_to_matchers_is_the_same_when_it_is_sent_again(tmp_path: Pa
     release = Releases(tmp_path, ENGLISH, None, Plan("partitioned", 3)).compiled(accepted)
     posts = pa.table({"id": [*map(str, range(50)), "1"], "text": [*["fire and rain", "smoke"] * 25, "again"]})
     first, again = (
-        pa.Table.from_batches(workers.Route(release, kept=5)(iter(posts.to_batches(max_chunksize=20)))).to_pylist()
+        pa.Table.from_batches(steps.Route(release, kept=5)(iter(posts.to_batches(max_chunksize=20)))).to_pylist()
         for _ in range(2)
     )
     assert first == again and len({row["matcher"] for row in first}) > 1
