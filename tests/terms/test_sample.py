@@ -11,7 +11,7 @@ from tidings.model import Equals, Present, Topic
 from tidings.model import StartsWith as Prefixed
 from tidings.model.region import Circle, Rectangle, Region
 from tidings.tables.columns import number_key
-from tidings.terms.dictionary import TermAtom
+from tidings.terms.kinds import TermAtom
 from tidings.terms.sample import Sample
 
 

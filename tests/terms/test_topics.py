@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidings.language.atoms import is_below
-from tidings.terms.topics import TopicTerms
+from tidings.terms.kinds.topics import TopicTerms
 
 _PATHS = st.lists(st.sampled_from(["a", "b", "*"]), min_size=1, max_size=5).map(tuple)
 

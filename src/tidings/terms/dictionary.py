@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import repeat
 from typing import Any
 
@@ -18,32 +18,10 @@ import pyarrow as pa
 
 from tidings.arrays import IdArray, NamedArrays
 from tidings.arrays.strings import ARRAYS, StringTable
-from tidings.language.atoms import MIN_PREFIX_CHARS, FormPrefix, has_piece
-from tidings.model.query import Contains, EndsWith, Equals, Present, StartsWith, Topic
-from tidings.model.values import Value, equality_texts, value_text
 from tidings.tables.columns import Slot
+from tidings.terms.kinds import KINDS, OF_ATOM, Kind
+from tidings.terms.kinds.kind import Key, TermAtom
 from tidings.terms.label_terms import LabelTerms
-from tidings.terms.topics import TopicTerms
-
-TermAtom = FormPrefix | Equals | StartsWith | EndsWith | Contains | Present | Topic
-"""An atom that a publication fulfils by having one term (a word of a sequence is asked for by :meth:`word`)."""
-
-
-_PIECES: dict[str, type[StartsWith | EndsWith | Contains]] = {
-    "starts": StartsWith,
-    "ends": EndsWith,
-    "contains": Contains,
-}
-_NAMES: dict[str, Callable[..., str]] = {
-    "equal": lambda name, texts: f"{name}={'|'.join(texts)}",
-    "topic": lambda *path: f"topic:{'/'.join(path)}",
-    "prefix": "{}*".format,
-    "present": "has:{}".format,
-    "starts": "{}={}*".format,
-    "ends": "{}=*{}".format,
-    "contains": "{}=*{}*".format,
-}
-"""How a term is called, by kind; files hold what follows from it, so it must not change without a new format."""
 
 _CELLS = -1
 _FEW = 64
@@ -53,6 +31,7 @@ _FEW = 64
 class Dictionary:
     """Gives ids to terms as they are asked for; ids never change.
 
+    >>> from tidings.model.query import Equals
     >>> terms = Dictionary()
     >>> terms.word("fire"), terms.term(Equals("symbol", "YHOO")), terms.word("fire"), len(terms)
     (1, 2, 1, 3)
@@ -65,20 +44,11 @@ class Dictionary:
         self._words: dict[str, int] = {}
         self.new_words: list[tuple[str, int]] = []
         """Words that were added after others had begun to look them up, with their ids; only ever appended to."""
-        self.prefixes: dict[str, int] = {}
-        self.heads: set[str] = set()
-        """How forms begin that have a prefix which is asked for."""
-        self._prefix_chars: list[int] = []
-        self.present: dict[str, int] = {}
-        self.topics: dict[tuple[str, ...], int] = {}
-        self.patterns: dict[tuple[str, ...], int] = {}
-        self._topics = TopicTerms()
-        self.values: defaultdict[str, dict[str, tuple[int, ...]]] = defaultdict(dict)
-        self.pieces: defaultdict[str, dict[StartsWith | EndsWith | Contains, int]] = defaultdict(dict)
         self.cells = LabelTerms()
         self.intervals: defaultdict[Slot, LabelTerms] = defaultdict(LabelTerms)
         self.slots: dict[Slot, int] = {}
-        self._equalities: dict[tuple[str, frozenset[str]], int] = {}
+        self._kinds: dict[type[Kind], Kind] = {kind: kind() for kind in KINDS}
+        self._named = {name: kind for kind in self._kinds.values() for name in kind.names}
 
     def __len__(self) -> int:
         return self._count
@@ -126,38 +96,17 @@ class Dictionary:
 
     def term(self, atom: TermAtom) -> int:
         """The id of the term that fulfils an atom."""
-        match atom:
-            case FormPrefix(beginning):
-                return self._prefix(beginning)
-            case Equals(name, literal):
-                return self._equality(name, equality_texts(literal))
-            case Present(name):
-                return self._id(self.present, name)
-            case Topic(path):
-                return self._topic(path)
-            case _:
-                return self._id(self.pieces[atom.name], atom)
+        kind = self._kinds[OF_ATOM[type(atom)]]
+        return self._id(kind, kind.key(atom))
 
-    def value_terms(self, name: str, value: Value) -> tuple[int, ...]:
-        """The terms that an attribute's value has: equalities, and pieces of text."""
-        equal = self.values[name].get(value_text(value), ()) if name in self.values else ()
-        if not isinstance(value, str) or name not in self.pieces:
-            return equal
-        return (*equal, *(term for piece, term in list(self.pieces[name].items()) if has_piece(piece, value)))
-
-    def topic_terms(self, topic: str) -> tuple[int, ...]:
-        """The terms of a topic: itself and what is above it, and patterns that fit."""
-        return tuple(self._topics.above(topic))
-
-    def form_terms(self, forms: Iterable[str]) -> dict[str, list[int]]:
-        """Those of some forms that begin as somebody asks, each with the terms of its prefixes."""
-        chars, prefixes = self._prefix_chars, self.prefixes
-        found = {form: [prefixes[form[:n]] for n in chars if form[:n] in prefixes] for form in forms}
-        return {form: terms for form, terms in found.items() if terms}
+    def kinds(self) -> list[Kind]:
+        """The kinds of which any term is asked for."""
+        return [kind for kind in self._kinds.values() if kind.ids]
 
     def attributes(self) -> frozenset[str]:
         """The attributes, and the fields, that somebody asks about."""
-        return frozenset([*self.values, *self.pieces, *self.present, *(name for name, _ in self.slots)])
+        asked = (name for kind in self._kinds.values() for name in kind.attributes())
+        return frozenset([*asked, *(name for name, _ in self.slots)])
 
     def saved(self, numbers: IdArray) -> NamedArrays:
         """The terms t with ``numbers[t] >= 0``, under those numbers, as arrays from which :meth:`load` takes them."""
@@ -170,7 +119,7 @@ class Dictionary:
         tables = [(_CELLS, self.cells), *((self.slots[slot], table) for slot, table in self.intervals.items())]
         labels = [(slot, *table.items()) for slot, table in tables]
         kept = [(slot, keys[numbers[ids] >= 0], numbers[ids][numbers[ids] >= 0]) for slot, keys, ids in labels]
-        others = [(int(numbers[term]), *key) for term, *key in self._others() if numbers[term] >= 0]
+        others = [(int(numbers[term]), *key) for _, key, term in self._others() if numbers[term] >= 0]
         return {
             **{f"word_{name}": array for name, array in StringTable.of(words).arrays().items()},
             "word_ids": word_ids.astype(np.int32),
@@ -197,9 +146,10 @@ class Dictionary:
             mine = arrays["label_slots"] == number
             table = self.cells if number == _CELLS else self.intervals[slot_of[number]]
             table.put(arrays["labels"][mine], arrays["label_ids"][mine])
-        for term, kind, *key in json.loads(arrays["others"].tobytes()):
+        for term, *saved in json.loads(arrays["others"].tobytes()):
             self._count = term  # the next one that is given
-            self._other(kind, key)
+            kind = self._named[saved[0]]
+            self._id(kind, kind.read(saved))
         self._count = count
 
     def part(self, used: npt.NDArray[np.bool_]) -> tuple[Dictionary, IdArray]:
@@ -223,8 +173,8 @@ class Dictionary:
         for slot, table in other.intervals.items():
             for label, term in table.pairs():
                 ids[term] = self.interval(slot, label)
-        for term, kind, *key in other._others():
-            ids[term] = self._other(kind, key)
+        for kind, key, term in other._others():
+            ids[term] = self._id(self._kinds[type(kind)], key)
         return ids
 
     def term_names(self) -> pa.LargeStringArray:
@@ -232,6 +182,7 @@ class Dictionary:
 
         The name of term 0 is empty. Cost: some 0.5 µs for a word.
 
+        >>> from tidings.model.query import Equals, StartsWith
         >>> terms = Dictionary()
         >>> terms.word("fire"), terms.term(Equals("symbol", "YHOO")), terms.term(StartsWith("name", "Mc"))
         (1, 2, 3)
@@ -246,58 +197,17 @@ class Dictionary:
         for (column, of_instants), table in self.intervals.items():
             for label, term in table.pairs():
                 names[term] = f"{column}{'@' if of_instants else '#'}{label:016x}"
-        for term, kind, *key in self._others():
-            names[term] = _NAMES[kind](*key)
+        for kind, key, term in self._others():
+            names[term] = kind.called(key)
         return pa.array(names, pa.large_string())
 
     def _all_words(self) -> Iterator[tuple[str, int]]:
         yield from zip(self._old_words.texts().to_pylist(), self._old_word_ids.tolist(), strict=True)
         yield from self.new_words
 
-    def _others(self) -> list[tuple[Any, ...]]:
-        """Id, kind and key of the terms that are neither words nor labels."""
-        kinds = {piece: kind for kind, piece in _PIECES.items()}
-        pieces = [(term, kinds[type(p)], p.name, p.value) for own in self.pieces.values() for p, term in own.items()]
-        return [
-            *((term, "prefix", key) for key, term in self.prefixes.items()),
-            *((term, "present", key) for key, term in self.present.items()),
-            *((term, "topic", *key) for key, term in (self.topics | self.patterns).items()),
-            *((term, "equal", name, sorted(texts)) for (name, texts), term in self._equalities.items()),
-            *pieces,
-        ]
-
-    def _other(self, kind: str, key: list[Any]) -> int:
-        """The id of a term as :meth:`_others` describes it."""
-        match kind:
-            case "equal":
-                return self._equality(key[0], frozenset(key[1]))
-            case "topic":
-                return self._topic(tuple(key))
-            case "prefix":
-                return self._prefix(key[0])
-            case "present":
-                return self._id(self.present, key[0])
-            case _:
-                return self._id(self.pieces[key[0]], _PIECES[kind](*key))
-
-    def _equality(self, name: str, texts: frozenset[str]) -> int:
-        term = self._equalities.get((name, texts))
-        if term is None:
-            term = self._equalities[name, texts] = self._next()
-            for text in texts:
-                self.values[name][text] = (*self.values[name].get(text, ()), term)
-        return term
-
-    def _prefix(self, beginning: str) -> int:
-        term = self._id(self.prefixes, beginning)
-        self.heads.add(beginning[:MIN_PREFIX_CHARS])
-        self._prefix_chars = sorted({*self._prefix_chars, len(beginning)})
-        return term
-
-    def _topic(self, path: tuple[str, ...]) -> int:
-        term = self._id(self.patterns if "*" in path else self.topics, path)
-        self._topics.put(path, term)
-        return term
+    def _others(self) -> Iterator[tuple[Kind, Key, int]]:
+        """The terms that are neither words nor labels."""
+        return ((kind, key, term) for kind in self._kinds.values() for key, term in kind.ids.items())
 
     def _label(self, table: LabelTerms, label: int) -> int:
         term = table.get(label)
@@ -306,10 +216,11 @@ class Dictionary:
             table.put(np.array([label], dtype=np.uint64), np.array([term], dtype=np.int32))
         return term
 
-    def _id(self, ids: dict[Any, int], key: object) -> int:
-        known = ids.get(key)
+    def _id(self, kind: Kind, key: Key) -> int:
+        known = kind.ids.get(key)
         if known is None:
-            known = ids[key] = self._next()
+            known = self._next()
+            kind.put(key, known)
         return known
 
     def _next(self) -> int:

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from itertools import compress, count
-from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from tidings.analysis import Analyser
 from tidings.analysis.fast import FastAnalyser, Folding
@@ -19,16 +15,13 @@ from tidings.analysis.vocabulary import TermSets
 from tidings.arrays import IdArray, IntArray
 from tidings.arrays.growing import Growing
 from tidings.arrays.packs import Kinds, Pack
-from tidings.language.atoms import MIN_PREFIX_CHARS
-from tidings.model.publication import FIELDS, Publication
-from tidings.model.values import Held, Value
+from tidings.model.publication import Publication
 from tidings.tables.columns import (
     ABSENT,
     LAT,
     LON,
     Slot,
     column_keys,
-    distinct,
     is_instant,
     is_number,
     number_key,
@@ -38,15 +31,17 @@ from tidings.tables.columns import (
 from tidings.tables.nesting import elements, several
 from tidings.terms import cells, intervals
 from tidings.terms.dictionary import Dictionary
+from tidings.terms.forms import LikelyForms
 from tidings.terms.kernels import name_terms
+from tidings.terms.kinds.kind import Reading
 from tidings.terms.label_terms import LabelTerms
-from tidings.terms.several import Pairs, each_once, filled_up, keyed, marked, several_numbers
+from tidings.terms.pairs import Pairs, each_once
+from tidings.terms.several import filled_up, keyed, marked, several_numbers
 
 FloatArray = npt.NDArray[np.float64]
 POST: Kinds = (np.int64, np.float64, np.float64, np.int64, np.int32)
 """What a Batch of one row has, but for its terms, as kernels take it; lon and lat are as long as numbers has rows."""
 
-_HEAD = itemgetter(slice(MIN_PREFIX_CHARS))
 _NO_IDS: IdArray = np.zeros(0, dtype=np.int32)
 _NO_TOKENS = TermSets(np.zeros(1, dtype=np.int64), _NO_IDS)
 
@@ -89,13 +84,11 @@ class Reader:
         absent, nowhere = np.full((1, 2), ABSENT, dtype=np.int64), np.array([math.nan])
         self._nothing = Pack(POST, (absent, nowhere, nowhere, _NO_TOKENS.offsets, _NO_TOKENS.ids))
         if before is None:
-            forms = Analyser(analyser.language, analyser.stop_words, stemming=False)
             folding = Folding()  # one for both: they read the same texts
             self._words = _WordTerms(terms, FastAnalyser(analyser, folding=folding))
-            self._forms = _LikelyForms(forms, folding)
+            self._forms = LikelyForms(analyser, folding)
         else:
             self._words, self._forms = _WordTerms(terms, before._words.fast), before._forms
-        self._forms.expect(terms.heads)
 
     @property
     def size_bytes(self) -> int:
@@ -105,30 +98,20 @@ class Reader:
     def read(self, table: pa.Table, with_tokens: bool) -> Batch:
         """The batch of a table; ``with_tokens`` where sequences of words are asked for."""
         lon, lat = place_columns(table)
-        tokens = self._words.sequences(_texts(table)) if with_tokens else _NO_TOKENS
+        tokens = self._words.sequences(Reading(table, self._forms).text) if with_tokens else _NO_TOKENS
         return Batch(self.terms(table, lon, lat), self._numbers(table, lon, lat), lon, lat, tokens)
 
     def terms(self, table: pa.Table, lon: FloatArray, lat: FloatArray) -> TermSets:
         """The terms of each row of a table with those places; each once, -1 for one that nobody asks for."""
-        text = _texts(table)
-        pairs = [*self._value_pairs(table), *self._number_pairs(table), *self._place_pairs(lon, lat)]
-        pairs += self._topic_pairs(table) + self._prefix_pairs(text)
-        return _merged(self._words.sets(text), pairs)
+        reading = Reading(table, self._forms)
+        pairs = [pair for kind in self._terms.kinds() for pair in kind.of_table(reading)]
+        pairs += self._number_pairs(table) + self._place_pairs(lon, lat)
+        return _merged(self._words.sets(reading.text), pairs)
 
     def read_one(self, publication: Publication, with_tokens: bool) -> Post:
         """One publication: what :meth:`read` gives for a table of it, in a few microseconds."""
         terms, text = self._terms, publication.text
-        found = list({term for topic in publication.topics for term in terms.topic_terms(topic)})
-        if terms.present:
-            found += [term for name, term in list(terms.present.items()) if publication.value(name) is not None]
-        if terms.values or terms.pieces:
-            names = [*publication.attributes, *FIELDS]
-            values = [(name, value) for name in names if (value := publication.value(name)) is not None]
-            found += [term for name, held in values for term in self._held_terms(name, held)]
-        if terms.prefixes and text:
-            self._forms.expect(terms.heads)
-            forms = self._forms.vocabulary.some(self._forms.analyse_one(text).tolist())
-            found += {term for own in terms.form_terms(forms).values() for term in own}
+        found = [term for kind in terms.kinds() for term in kind.of_one(publication, self._forms)]
         rest, several = self._nothing, False
         if with_tokens or terms.slots or publication.lon is not None:
             numbers, more = self._numbers_of_one(publication)
@@ -139,12 +122,6 @@ class Reader:
             several = len(numbers) > 1
         words = self._words.set_of_one(text) if text and terms.has_words else _NO_IDS
         return Post(np.concatenate([words, np.array(found, dtype=np.int32)]) if found else words, rest, several)
-
-    def _held_terms(self, name: str, held: Held) -> Iterable[int]:
-        """The terms of what an attribute holds, each once."""
-        if not isinstance(held, tuple):
-            return self._terms.value_terms(name, held)
-        return {term for value in held for term in self._terms.value_terms(name, value)}
 
     def _numbers_of_one(self, publication: Publication) -> tuple[IntArray, list[int]]:
         """The keys, and the terms of intervals and cells."""
@@ -194,23 +171,6 @@ class Reader:
                 more.append(behind)
         return filled_up(numbers, np.concatenate(more)) if more else numbers
 
-    def _value_pairs(self, table: pa.Table) -> list[Pairs]:
-        """Equalities, pieces of text, and presence."""
-        found = []
-        for name in table.column_names:
-            column = table[name]
-            if (term := self._terms.present.get(name)) is not None:
-                found.append(_pairs_of(_present_rows(name, column), term))
-            if name in self._terms.values or name in self._terms.pieces:
-                owners, column = elements(column) if several(column) else (None, column)
-                rows, values = distinct(column)
-                pairs = _expanded(rows, [self._value_terms(name, value) for value in values])
-                found.append(pairs if owners is None else each_once(owners[pairs[0]], pairs[1]))
-        return found
-
-    def _value_terms(self, name: str, value: Value | None) -> tuple[int, ...]:
-        return () if value is None else self._terms.value_terms(name, value)
-
     def _number_pairs(self, table: pa.Table) -> list[Pairs]:
         """Dyadic intervals of numbers and instants, at the depths that guard something."""
         found = []
@@ -231,52 +191,6 @@ class Reader:
             return []
         rows = np.flatnonzero(~np.isnan(lon))
         return [_label_pairs(rows, cells.cells(lon[rows], lat[rows]), self._terms.cells)]
-
-    def _topic_pairs(self, table: pa.Table) -> list[Pairs]:
-        if "topic" not in table.column_names or not (self._terms.topics or self._terms.patterns):
-            return []
-        column = table["topic"]
-        if not pa.types.is_nested(column.type):
-            rows, topics = distinct(column)
-            return [_expanded(rows, [() if t is None else self._terms.topic_terms(str(t)) for t in topics])]
-        lists = column.to_pylist()
-        known = {topic: self._terms.topic_terms(topic) for topics in lists for topic in topics or ()}
-        pairs = {(row, term) for row, topics in enumerate(lists) for topic in topics or () for term in known[topic]}
-        return [_as_pairs(sorted(pairs))]
-
-    def _prefix_pairs(self, text: pa.ChunkedArray) -> list[Pairs]:
-        if not self._terms.prefixes:
-            return []
-        self._forms.expect(self._terms.heads)
-        sets = self._forms.analyse(text)
-        seen = np.unique(sets.ids)
-        found = self._terms.form_terms(self._forms.vocabulary.some(seen.tolist()))
-        terms = {self._forms.vocabulary.find(form): own for form, own in found.items()}
-        rows = np.repeat(np.arange(len(sets)), np.diff(sets.offsets))
-        places = np.flatnonzero(np.isin(sets.ids, np.array([*terms], dtype=np.int32)))
-        pairs = {(int(rows[k]), term) for k in places for term in terms[int(sets.ids[k])]}
-        return [_as_pairs(sorted(pairs))]
-
-
-class _LikelyForms(FastAnalyser):
-    """Reads forms for prefixes: those that begin as somebody asks, and no others."""
-
-    def __init__(self, analyser: Analyser, folding: Folding) -> None:
-        self._heads: set[str] = set()
-        super().__init__(analyser, folding=folding)
-
-    def expect(self, heads: set[str]) -> None:
-        """Read forms that begin with one of these."""
-        if len(heads) != len(self._heads) or heads != self._heads:
-            if not heads <= self._heads:
-                self._forget()
-            self._heads = heads.copy()
-
-    def _word_ids(self, forms: list[str]) -> IdArray:
-        likely = [*compress(count(), map(self._heads.__contains__, map(_HEAD, forms)))]
-        ids = np.full(len(forms), -1, dtype=np.int32)
-        ids[likely] = super()._word_ids([forms[k] for k in likely])
-        return ids
 
 
 class _WordTerms:
@@ -319,10 +233,6 @@ class _WordTerms:
         return self._term_of.array
 
 
-def _texts(table: pa.Table) -> pa.ChunkedArray:
-    return table["text"] if "text" in table.column_names else pa.nulls(table.num_rows, pa.string())
-
-
 def _slot_column(table: pa.Table, slot: Slot) -> pa.ChunkedArray | None:
     name, of_instants = slot
     if name not in table.column_names or name == "id":
@@ -339,40 +249,10 @@ def _interval_numbers(column: pa.ChunkedArray) -> FloatArray:
     return np.asarray(column.cast(pa.float64(), safe=False).fill_null(0).to_numpy(), dtype=np.float64)
 
 
-def _present_rows(name: str, column: pa.ChunkedArray) -> IntArray:
-    """Rows with a value; an empty text counts as none, an empty attribute as one."""
-    present = column.is_valid()
-    if name == "text":
-        present = pc.and_(present, pc.fill_null(pc.not_equal(column.cast(pa.string()), ""), False))
-    if name == "topic" and pa.types.is_nested(column.type):
-        present = pc.and_(present, pc.fill_null(pc.greater(pc.list_value_length(column), 0), False))
-    return np.flatnonzero(present.to_numpy())
-
-
 def _label_pairs(rows: IntArray, leaves: npt.NDArray[np.uint64], wanted: LabelTerms) -> Pairs:
     """The wanted labels at or above the leaf of each row."""
     numbers, terms = wanted.above(leaves)
     return rows[numbers], terms
-
-
-def _expanded(rows: IntArray, terms: list[tuple[int, ...]]) -> Pairs:
-    """Rows, as numbers of distinct values (-1 for none), to pairs with the terms of their value."""
-    lengths = np.array([len(own) for own in terms] + [0], dtype=np.int64)
-    starts = np.concatenate([[0], np.cumsum(lengths)])[:-1]
-    flat = np.array([term for own in terms for term in own], dtype=np.int32)
-    counts = lengths[rows]  # row -1 is the last one, of length 0
-    ends = np.cumsum(counts)
-    places = np.repeat(starts[rows] - (ends - counts), counts) + np.arange(ends[-1] if len(ends) else 0)
-    return np.repeat(np.arange(len(rows)), counts), flat[places]
-
-
-def _pairs_of(rows: IntArray, term: int) -> Pairs:
-    return rows, np.full(len(rows), term, dtype=np.int32)
-
-
-def _as_pairs(pairs: list[tuple[int, int]]) -> Pairs:
-    both = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-    return both[:, 0], both[:, 1].astype(np.int32)
 
 
 def _merged(words: TermSets, pairs: list[Pairs]) -> TermSets:

@@ -13,19 +13,15 @@ import pyarrow as pa
 
 from tidings.analysis import Analyser
 from tidings.analysis.fast import FastAnalyser
-from tidings.language.atoms import FormPrefix
-from tidings.model.query import Equals, Present, Topic
 from tidings.model.region import Region
-from tidings.model.values import equality_texts, value_text
+from tidings.model.values import value_text
 from tidings.tables.checked import Publications
 from tidings.tables.columns import Slot, number_columns, place_columns, text_values, topic_values
-from tidings.terms.dictionary import TermAtom
+from tidings.terms.kinds import OF_ATOM, TermAtom
 from tidings.terms.statistics import Statistics
 
 MAX_ROWS = 20_000
 
-_GUESSES: dict[type, float] = {FormPrefix: 0.02, Equals: 0.01, Present: 0.9, Topic: 0.03}
-_GUESS_PIECE = 0.05
 _GUESS_WORD = 0.01
 _GUESS_RANGE = 0.3
 _GUESS_REGION = 0.02
@@ -69,12 +65,17 @@ class Sample:
 
     def term(self, atom: TermAtom) -> float:
         """The cost of the term that fulfils an atom."""
-        if self.rows and isinstance(atom, Equals):
-            seen = self._values.get(atom.name)
-            return self._share(0 if seen is None else sum(seen[text] for text in equality_texts(atom.value)))
-        if self.rows and isinstance(atom, Topic) and "*" not in atom.path:
-            return self._share(self._topics[atom.path])
-        return _GUESSES.get(type(atom), _GUESS_PIECE)
+        kind = OF_ATOM[type(atom)]
+        count = kind.count(atom, self) if self.rows else None
+        return kind.guess if count is None else self._share(count)
+
+    def value(self, name: str, text: str) -> int:
+        """How many publications have a value of that canonical text."""
+        return self._values[name][text] if name in self._values else 0
+
+    def topic(self, path: tuple[str, ...]) -> int:
+        """How many publications have a topic at or below a path."""
+        return self._topics[path]
 
     def number_range(self, slot: Slot, low: int, high: int) -> float:
         """The cost of a range of keys."""

@@ -12,13 +12,10 @@ from datetime import datetime
 import numpy as np
 import pyarrow as pa
 
-from tidings.arrays import IdArray, IntArray
+from tidings.arrays import IntArray
 from tidings.model.values import Value
 from tidings.tables.columns import ABSENT, column_keys, instant_key, number_key
 from tidings.tables.nesting import elements
-
-Pairs = tuple[IntArray, IdArray]
-"""Rows and the terms that they have, side by side."""
 
 
 def keyed(value: Value | None, of_instants: bool) -> tuple[int, float] | None:
@@ -66,9 +63,3 @@ def filled_up(numbers: IntArray, more: IntArray) -> IntArray:
     behind = np.full((-(-len(more) // width), width), ABSENT, dtype=np.int64)
     behind.reshape(-1)[: len(more)] = more
     return np.concatenate([numbers, behind])
-
-
-def each_once(rows: IntArray, terms: IdArray) -> Pairs:
-    """The same pairs, by rows, each once."""
-    both = np.unique(rows.astype(np.int64) << 32 | terms.astype(np.int64))
-    return both >> 32, (both & 0xFFFFFFFF).astype(np.int32)
