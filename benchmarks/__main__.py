@@ -258,9 +258,10 @@ def spark(  # noqa: PLR0913
 ) -> None:
     """Matching in Spark on two cores; needs Java.
 
-    replicated: ours, plain Spark SQL and the floor (rows to Python and back), equal matches first. memory: of all
-    processes together. layouts: replicated and partitioned, by subscriptions and matchers. latency: from Kafka to the
-    sink. soak: from Kafka for long, while subscriptions change.
+    replicated: ours, plain Spark SQL and the floor (rows to Python and back), equal matches first. written: all
+    matches to files of Parquet, by ours and by SQL. memory: of all processes together. layouts: replicated and
+    partitioned, by subscriptions and matchers. latency: from Kafka to the sink. soak: from Kafka for long, while
+    subscriptions change.
     """
     from benchmarks import feed, kafka_latency, soak
     from benchmarks import spark as measured
@@ -268,8 +269,13 @@ def spark(  # noqa: PLR0913
     from tidings.cli.output import progress
 
     if workload_name not in IN_WORDS:
-        raise typer.BadParameter("plain SQL matches words only; choose words, posts or topics", param_hint="--workload")
-    is_replicated, is_live = part == SparkPart.replicated, part in (SparkPart.latency, SparkPart.soak)
+        raise typer.BadParameter(
+            "plain SQL matches words only; choose words, frequent, posts or topics", param_hint="--workload"
+        )
+    is_replicated, is_live = (
+        part in (SparkPart.replicated, SparkPart.written),
+        part in (SparkPart.latency, SparkPart.soak),
+    )
     asking = subscriptions or (100_000 if is_replicated else 10_000 if is_live else 1_000_000)
     post_count = posts or (200_000 if is_replicated else 20_000)
 
@@ -299,6 +305,9 @@ def spark(  # noqa: PLR0913
                 figures = measured.layouts(made, counts, bench, rounds, advance)
         elif part == SparkPart.memory:
             figures = measured.memory(made(asking), bench)
+        elif part == SparkPart.written:
+            with progress("writing", rounds * measured.WAYS_TO_FILES) as advance:
+                figures = measured.written(made(asking), bench, rounds, sql_posts, advance)
         else:
             with progress("matching", rounds * measured.WAYS) as advance:
                 figures = measured.replicated(made(asking), bench, rounds, sql_posts, advance)

@@ -9,9 +9,11 @@ from enum import StrEnum
 
 
 class Name(StrEnum):
-    """Words of a post (2 to 4 or all) or topic, squares, squares with words ([PS2]), quotes ([PADRES]): all or one."""
+    """Words of a post (2 to 4, these of the most frequent, or all) or topic, squares, squares with words ([PS2]),
+    quotes ([PADRES]): all or one."""
 
     words = "words"
+    frequent = "frequent"
     posts = "posts"
     topics = "topics"
     squares = "squares"
@@ -47,10 +49,11 @@ class Seam(StrEnum):
 
 
 class SparkPart(StrEnum):
-    """Ours beside plain SQL and the floor, memory, both layouts by the number of subscriptions and matchers; and, with
-    posts from Kafka, how long a match takes and whether memory and lag stay as they are."""
+    """Ours beside plain SQL and the floor, and to files; memory; both layouts by the number of subscriptions and
+    matchers; and, with posts from Kafka, how long a match takes and whether memory and lag stay as they are."""
 
     replicated = "replicated"
+    written = "written"
     memory = "memory"
     layouts = "layouts"
     latency = "latency"

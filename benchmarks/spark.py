@@ -9,6 +9,7 @@ posts. Before anything is measured, ours and SQL have to give the same matches.
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -49,6 +50,7 @@ LEARNED_FROM = 8
 """From so many matchers on, a layout is also made by mappings that were learned."""
 
 PARTITIONERS = ("salb", "refined")
+WAYS_TO_FILES = 4
 WAYS = 6
 """Floor, made up, ours of a DataFrame and of files, and SQL by the rarest word and by pairs."""
 _MADE_UP_ROWS = 1 << 14
@@ -150,6 +152,62 @@ def replicated(
         "trial_posts": min(TRIAL_POSTS, workload.posts.num_rows),
         **{f"trial_{way}_posts_per_s": round(rate) for way, rate in trials.items()},
         **worker_steps(workload, bench.folder / "index", BATCH_ROWS),
+    }
+
+
+def written(
+    workload: Workload, bench: Bench, rounds: int = 3, sql_posts: int | None = None, advance: Advance = silent
+) -> dict[str, Any]:
+    """All matches to files of Parquet: by our workers, by Spark from our rows, and by Spark from the fastest SQL.
+
+    ``sql_posts``: SQL gets the first so many posts only.
+    """
+    from tidings.spark import ParquetFiles, Plan, write_matches
+
+    rows, few = workload.posts.num_rows, workload.posts.slice(0, CHECKED_POSTS)
+    posts = bench.written("posts", workload.posts)
+    files = ParquetFiles(bench.spark, bench.folder / "posts.parquet")
+    matches = _checked(workload, bench, few)
+    trials = _trials(workload, bench, workload.posts.slice(0, TRIAL_POSTS))
+    sql_rows = min(sql_posts or rows, rows)
+    plain = max(trials, key=trials.__getitem__)
+    sql = _asked_in_sql(bench, workload.posts.slice(0, sql_rows), workload.subscriptions)(plain)
+    index, target = bench.folder / "index", bench.folder / "matches"
+
+    def by_workers(source: DataFrame | ParquetFiles) -> None:
+        plan = Plan("replicated")
+        write_matches(source, workload.subscriptions, target, plan=plan, folder=index, sample=workload.sample)
+
+    ways: dict[str, tuple[Callable[[], None], int]] = {
+        "ours": (lambda: by_workers(posts), rows),
+        "files": (lambda: by_workers(files), rows),
+        "rows": (lambda: _ours(workload, bench, posts).write.parquet(str(target)), rows),
+        "sql": (lambda: sql.write.parquet(str(target)), sql_rows),
+    }
+    rates: dict[str, list[float]] = {way: [] for way in ways}
+    for number in range(rounds + 1):  # the first is to warm up
+        for way, (write, count) in ways.items():
+            began = time.perf_counter()
+            write()
+            if number:
+                rates[way].append(count / (time.perf_counter() - began))
+                advance(1)
+            shutil.rmtree(target)
+    best = {way: max(found) for way, found in rates.items()}
+    return {
+        "workload": workload.name,
+        "subscriptions": workload.subscriptions.num_rows,
+        "posts": rows,
+        "sql_posts": sql_rows,
+        "rounds": rounds,
+        "matches_per_post": round(matches / few.num_rows, 2),
+        "sql_by": plain,
+        **{
+            name: value
+            for way, found in rates.items()
+            for name, value in best_and_median(f"{way}_posts_per_s", found).items()
+        },
+        **{f"{way}_ratio_to_sql": round(best[way] / best["sql"], 1) for way in ("ours", "files", "rows")},
     }
 
 

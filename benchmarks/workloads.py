@@ -10,7 +10,8 @@ import pyarrow.compute as pc
 
 from benchmarks.matching import Workload
 from benchmarks.names import Name
-from tidings.analysis import ENGLISH
+from tidings.analysis import ENGLISH, Analyser
+from tidings.analysis.fast import FastAnalyser
 from tidings.model import DataError
 from tidings.workloads import (
     Posts,
@@ -33,7 +34,10 @@ after it as many rows, or what is left, to warm up with."""
 TOPIC_ROWS = 10_000
 """Topics are found in so many of those rows."""
 
-IN_WORDS = (Name.words, Name.posts, Name.topics)
+FREQUENT = 100
+"""So many words are the most frequent: two to four of them give some 200 matches a post with 100,000 subscriptions."""
+
+IN_WORDS = (Name.words, Name.frequent, Name.posts, Name.topics)
 IN_QUOTES = (Name.stock, Name.volume)
 
 
@@ -83,6 +87,8 @@ def _asked(name: Name, source: pa.Table, count: int, seed: int) -> pa.Table:
     match name:
         case Name.words:
             return tweet_based(source["text"], count, seed, ENGLISH, words=(2, 4))
+        case Name.frequent:
+            return tweet_based(_of_frequent_words(source["text"]), count, seed, ENGLISH, words=(2, 4))
         case Name.posts:
             return tweet_based(source["text"], count, seed, ENGLISH, words=(2, None))  # one word is no post: "lol"
         case Name.topics:
@@ -102,3 +108,12 @@ def _asked(name: Name, source: pa.Table, count: int, seed: int) -> pa.Table:
         case Name.volume:
             asked = stock_subscriptions(source, 6 * count, seed)  # a fifth of them ask for a symbol and a volume
             return asked.filter(pc.match_substring_regex(asked["query"], r"symbol:.* volume:")).slice(0, count)
+
+
+def _of_frequent_words(texts: pa.ChunkedArray) -> pa.Array:
+    """What is left of texts without their rarer words."""
+    forms = FastAnalyser(Analyser(stemming=False))
+    found = forms.analyse(texts)
+    most = set(np.argsort(-np.bincount(found.ids))[:FREQUENT].tolist())
+    rows = (found.row(row).tolist() for row in range(len(found)))
+    return pa.array([" ".join(forms.vocabulary.some([form for form in row if form in most])) for row in rows])

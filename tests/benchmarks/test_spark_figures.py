@@ -11,7 +11,7 @@ from benchmarks import plain_sql, resident
 from benchmarks import spark as bench_spark
 from benchmarks.matching import Workload
 from benchmarks.names import Name
-from benchmarks.spark import Bench, layouts, memory, replicated, session, sizes
+from benchmarks.spark import WAYS_TO_FILES, Bench, layouts, memory, replicated, session, sizes, written
 from benchmarks.workloads import workload
 from tidings.model import DataError
 from tidings.partitioning.learning import Quality
@@ -84,6 +84,16 @@ def test_memory_is_that_of_driver_jvm_and_workers(bench: Bench) -> None:
     parts = [figures[f"peak_{kind}_bytes"] for kind in ("driver", "jvm", "workers")]
     assert all(part > 10_000_000 for part in parts) and sum(parts) == figures["peak_resident_bytes"]
     assert figures["processes"] >= 4 and figures["index_bytes"] > 0
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_all_ways_to_files_are_measured(bench: Bench) -> None:
+    steps: list[int] = []
+    figures = written(made(300), bench, rounds=1, sql_posts=100, advance=steps.append)
+    assert sum(steps) == WAYS_TO_FILES and figures["sql_posts"] == 100
+    assert min(figures[f"{way}_posts_per_s"] for way in ("ours", "files", "rows", "sql")) > 0
+    assert not (bench.folder / "matches").exists()
 
 
 def test_memory_that_comes_and_goes_is_seen() -> None:
