@@ -1,4 +1,4 @@
-"""Is a page of a journal that cannot be read told by name? Without a session."""
+"""Is a page of a journal that cannot be read told by name, and what is forgotten? Without a session."""
 
 from __future__ import annotations
 
@@ -27,3 +27,12 @@ def test_a_damaged_page_is_named_with_a_remedy(tmp_path: Path, text: str) -> Non
     for read in (journal.pin, journal.report):
         with pytest.raises(DataError, match=r"000000000007\..*not a page of a journal.*new checkpoint folder"):
             read(7)
+
+
+def test_what_is_older_than_a_batch_is_forgotten_and_the_batch_is_not(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    for batch in (2, 3, 4):
+        journal.put(Pin(batch, 3, "replicated", 1, utc_now()))
+        journal.close(Report(batch, 3, posts=10, rejected=0, matches=2, ms=80.0))
+    journal.forget_before(3)
+    assert journal.batches == [3, 4] and journal.report(3) is not None and journal.report(2) is None

@@ -126,6 +126,8 @@ def test_validity_is_that_of_the_publications_instant(engines: list[Engine]) -> 
         assert [m.subscription_id for m in engine.publish(id="p", text="fire", ts=NOW + day)] == ["later"]
         assert str(engine.explain("later", POST)).startswith("no match: valid since")
         assert engine.explain("now", POST).matched
+        kept = engine.subscription("now")
+        assert kept is not None and (kept.since, kept.until) == (NOW, NOW + day)
 
 
 def test_explanations_come_from_the_query_that_is_live(engines: list[Engine]) -> None:

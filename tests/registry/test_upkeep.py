@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from tests.registry.test_folding import Change, log, plain_fold
 from tidings.model import DataError, HistoryError
 from tidings.registry import History, Registry, fold, schemas, tables
-from tidings.registry.commits import Grace, commit, newest_version
+from tidings.registry.commits import Grace, commit, forget, newest_version
 from tidings.registry.folding import in_order, needed
 from tidings.registry.tables import View
 
@@ -240,3 +240,15 @@ def test_a_file_system_without_hard_links_is_written_to_all_the_same(
     registry = Registry(tmp_path)
     assert [registry.add(pa.table({"id": [f"s{n}"], "query": ["fire"]})).version for n in range(3)] == [1, 2, 3]
     assert not commit(tmp_path / "log", 3, "WRITE", []) and registry.snapshot().num_rows == 3
+
+
+def test_a_file_that_another_tidier_deletes_first_is_no_error(tmp_path: Path) -> None:
+    file = tmp_path / "a.parquet"
+    file.write_text("")
+
+    class Slow(Grace):
+        def is_over(self, file: os.stat_result, later: int) -> bool:
+            (tmp_path / "a.parquet").unlink()
+            return True
+
+    assert forget(tmp_path, frozenset(), Slow()) == 1 and not file.exists()

@@ -154,3 +154,10 @@ def test_a_column_of_nothing_is_text_where_text_belongs_and_stays_elsewhere() ->
     table = canonical(pa.table({"id": ["p", "q"], **columns}))
     kinds = {name: table.schema.field(name).type for name in columns}
     assert kinds == {"text": pa.string(), "topic": pa.string(), "price": pa.float64(), "on": pa.bool_()}
+
+
+def test_an_id_that_is_an_instant_is_its_text() -> None:
+    table = pa.table({"id": pa.array([0, 1], pa.timestamp("us", "UTC")), "ts": pa.array([0, 1], pa.timestamp("us"))})
+    names = Publications.of(table).table["id"].to_pylist()
+    assert [row.id for row in publications(table)] == names
+    assert names == ["1970-01-01 00:00:00+00:00", "1970-01-01 00:00:00.000001+00:00"]

@@ -62,7 +62,7 @@ def _doubtful_column(name: str, column: pa.ChunkedArray) -> npt.NDArray[np.bool_
             return ~_flags(pc.is_finite(column), of_null=True)
         if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
             return np.zeros(len(column), dtype=np.bool_)
-    return np.zeros(len(column), dtype=np.bool_) if kind == INSTANT and name != "id" else _flags(pc.is_valid(column))
+    return np.zeros(len(column), dtype=np.bool_) if kind == INSTANT else _flags(pc.is_valid(column))
 
 
 def _doubtful_lists(name: str, column: pa.ChunkedArray) -> npt.NDArray[np.bool_]:
