@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from tidings.arrays import gathering
 from tidings.arrays.gathering import gathered
+from tidings.arrays.growing import read_only
 from tidings.arrays.strings import text_bytes
 
 
@@ -55,3 +56,12 @@ def test_what_does_not_fit_is_refused_as_arrow_does(monkeypatch: pytest.MonkeyPa
     assert gathered(offsets, data, twice, pa.large_string()).to_pylist() == ["fire", "fire"]
     with pytest.raises(pa.ArrowInvalid, match="2 texts of 8 bytes"):
         gathered(offsets, data, twice, pa.string())
+
+
+def test_nothing_is_written_behind_the_room_that_there_is() -> None:
+    data = read_only(np.frombuffer(b"x" * 100, dtype=np.uint8))
+    offsets, numbers = read_only(np.arange(101)), np.zeros(8, dtype=np.int32)
+    around = np.full(100, 7, dtype=np.uint8)
+    texts = around[: len(numbers) + gathering._AT_ONCE]
+    assert gathering._gather(offsets, data, numbers, np.empty(9, dtype=np.int32), texts) == 8
+    assert bytes(texts[:8]) == b"x" * 8 and np.all(around[len(texts) :] == 7)
