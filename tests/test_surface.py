@@ -1,5 +1,7 @@
+import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import tidings
@@ -38,3 +40,9 @@ def test_importing_tidings_loads_nothing_heavy() -> None:
 def test_everything_in_spark_needs_pyspark() -> None:
     modules = [path for path in (Path(tidings.__file__).parent / "spark").glob("*.py") if path.name != "__init__.py"]
     assert modules and [path.name for path in modules if "from pyspark" not in path.read_text()] == []
+
+
+def test_no_two_classes_have_one_name() -> None:
+    sources = (path.read_text() for path in Path(tidings.__file__).parent.rglob("*.py"))
+    names = Counter(name for source in sources for name in re.findall(r"^class ([A-Z]\w*)", source, re.MULTILINE))
+    assert names and [name for name, count in names.items() if count > 1] == []

@@ -21,7 +21,7 @@ from tidings.index.guard import GuardIndex
 from tidings.partitioning import Mapping
 from tidings.partitioning.learning import Incidence
 from tidings.shedding import Controller, Levels, ideal_share
-from tidings.shedding.simulation import SPIKE, Sample, System, simulate, turns
+from tidings.shedding.simulation import SPIKE, SimulatedBatch, System, simulate, turns
 
 MATCHERS = 16
 TIMED_POSTS = 4_000
@@ -80,7 +80,7 @@ def measured(laid: Laid, posts: int = TIMED_POSTS) -> float:
     return copies / seconds
 
 
-def _verdicts(samples: list[Sample], capacity: float) -> Row:
+def _verdicts(samples: list[SimulatedBatch], capacity: float) -> Row:
     """What the figure shows, in words: the last two thirds of each phase are when the level is at rest."""
     ends = np.cumsum([seconds for seconds, _ in SPIKE])
     reached = [sample.time_s - ends[0] for sample in samples if sample.level]
@@ -96,11 +96,11 @@ def _verdicts(samples: list[Sample], capacity: float) -> Row:
     }
 
 
-def _thinned(samples: list[Sample]) -> list[Sample]:
+def _thinned(samples: list[SimulatedBatch]) -> list[SimulatedBatch]:
     return [now for now, later in pairwise(samples) if now.time_s // EVERY_S < later.time_s // EVERY_S]
 
 
-def _row(sample: Sample, capacity: float) -> Row:
+def _row(sample: SimulatedBatch, capacity: float) -> Row:
     return {
         "second": round(sample.time_s, 1),
         "rate": round(sample.rate / capacity, 3),

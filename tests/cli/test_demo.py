@@ -17,7 +17,7 @@ from rich.console import Console
 
 from tests.cli.conftest import Tidings
 from tidings.cli.demo import subscriptions
-from tidings.cli.screen import Checked, Screen, check
+from tidings.cli.screen import Screen, Verified, check
 from tidings.cli.tour import QUERIES
 from tidings.cluster.journal import Report
 from tidings.index import GuardIndex
@@ -53,7 +53,7 @@ def test_a_match_that_is_lost_or_doubled_or_of_another_version_is_found(tmp_path
         reports.append(Report(batch, version, rows, 0, 0, 1.0))
         start += rows
     matches = sum(map(len, screen.kept.values()))
-    assert check(reports, screen, registry) == Checked(117, matches, 0)
+    assert check(reports, screen, registry) == Verified(117, matches, 0)
     of_ann = Counter(name for batch in (0, 1) for _, name in screen.kept[batch])["ann"]
     other_version = [Report(report.batch, second, report.posts, 0, 0, 1.0) for report in reports]
     assert check(other_version, screen, registry).wrong == of_ann > 0

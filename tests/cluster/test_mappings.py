@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tidings.cluster.mappings import WHOLE, Figures, Mappings, Page
+from tidings.cluster.mappings import WHOLE, Figures, MappingPage, Mappings
 from tidings.model import DataError
 from tidings.partitioning import Mapping, Move, Owners
 
@@ -19,9 +19,9 @@ def mapping(owner: int, matchers: int = 4) -> Mapping:
     return Mapping.learned(pa.array(["fire"]), Owners.single(np.array([owner], dtype=np.int32)), matchers)
 
 
-def page(planned: int, matchers: int = 4) -> Page:
+def page(planned: int, matchers: int = 4) -> MappingPage:
     figures = Figures(2.0, 1.5, 3.0)
-    return Page(planned, matchers, "salb", 500, figures, figures, "2026-01-01T00:00:00+00:00")
+    return MappingPage(planned, matchers, "salb", 500, figures, figures, "2026-01-01T00:00:00+00:00")
 
 
 def test_the_newest_mapping_of_the_plan_is_used_and_the_hash_where_none_was_learned(tmp_path: Path) -> None:

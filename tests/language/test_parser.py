@@ -6,7 +6,7 @@ import pytest
 
 from tidings.analysis import Analyser
 from tidings.language import parse, to_text
-from tidings.language.reader import Reader
+from tidings.language.reader import QueryReader
 from tidings.model import (
     And,
     Circle,
@@ -153,6 +153,6 @@ def test_unknown_syntax_is_misuse() -> None:
 )
 def test_a_short_text_is_never_written_much_longer(text: str) -> None:
     """The estimate that saves the parser from writing every query out."""
-    reader = Reader(text)
+    reader = QueryReader(text)
     written = to_text(reader.read())
     assert len(written) <= 2 * len(text) + len(reader.places) * (len(text) + 128)

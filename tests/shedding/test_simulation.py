@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidings.shedding import Controller, Levels, ideal_share
-from tidings.shedding.simulation import SPIKE, Sample, System, simulate, turns
+from tidings.shedding.simulation import SPIKE, SimulatedBatch, System, simulate, turns
 
 SIZES = np.repeat(np.arange(4, 17), [1, 2, 4, 7, 10, 12, 13, 12, 9, 6, 4, 2, 1])
 LOADS = Levels().loads(SIZES)
@@ -22,7 +22,7 @@ def system(wait_s: float, rate: float = CAPACITY) -> System:
     return System(LOADS, CAPACITY * LOADS[0], may_wait=wait_s * rate)
 
 
-def between(samples: list[Sample], start_s: float, end_s: float) -> list[Sample]:
+def between(samples: list[SimulatedBatch], start_s: float, end_s: float) -> list[SimulatedBatch]:
     return [sample for sample in samples if start_s < sample.time_s <= end_s]
 
 

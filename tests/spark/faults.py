@@ -33,7 +33,7 @@ from deltalake import DeltaTable
 from tests.spark import oracle
 from tests.spark.driver import STEPS
 from tidings.arrays.pages import replace_json
-from tidings.cluster.overload import State
+from tidings.cluster.overload import GovernorState
 from tidings.cluster.pipeline_folder import PipelineFolder
 from tidings.registry import Registry
 from tools.kafka import Broker
@@ -293,7 +293,9 @@ NEVER = 1e12
 def stay_at(level: int, checkpoint: Path) -> None:
     """Let the next batches of a pipeline have a level."""
     checkpoint.mkdir(exist_ok=True)
-    replace_json(PipelineFolder(checkpoint).overload, asdict(State(level=level, last=(NEVER, 0.0, 0.0), ended_s=NEVER)))
+    replace_json(
+        PipelineFolder(checkpoint).overload, asdict(GovernorState(level=level, last=(NEVER, 0.0, 0.0), ended_s=NEVER))
+    )
 
 
 def archived(folder: Path) -> str:

@@ -27,7 +27,7 @@ from tests.spark.driver import STEPS, aim, session_of
 from tidings.cluster import Cluster
 from tidings.cluster.delta import DeltaSink
 from tidings.cluster.learning import Learn, MappingLearner
-from tidings.cluster.mappings import Figures, Mappings, Page
+from tidings.cluster.mappings import Figures, MappingPage, Mappings
 from tidings.cluster.pipeline_folder import PipelineFolder
 from tidings.cluster.preparing import SMALL_BYTES, Preparer
 from tidings.cluster.releases import Plan
@@ -172,7 +172,7 @@ class Play:
             )
             none = Figures(1.0, 1.0, 1.0)
             at = "2026-01-01T00:00:00+00:00"
-            self.home.mappings.put(mapping, Page(self._noted("plan"), matchers, "any", 0, none, none, at))
+            self.home.mappings.put(mapping, MappingPage(self._noted("plan"), matchers, "any", 0, none, none, at))
 
     def _move(self, rng: random.Random) -> None:
         """A third of the parcels, to any matchers; none where a mapping with others is about to be taken."""

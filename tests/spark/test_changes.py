@@ -19,7 +19,7 @@ pytest.importorskip("pyspark")
 
 from pyspark.sql import DataFrame, SparkSession
 
-from tidings.spark.changes import ApplyChanges, Page, steps
+from tidings.spark.changes import ApplyChanges, ChangesPage, steps
 
 SCHEMA = "op string, id string, query string, partition int, offset bigint"
 ROWS = st.lists(st.tuples(st.sampled_from(["add", "remove", "mend"]), st.sampled_from("abc"), st.sampled_from("xyz")))
@@ -51,9 +51,9 @@ def test_commits_that_the_registry_has_forgotten_are_told_of(tmp_path: Path, cap
     for query in ("fire", "smoke", "rain"):
         registry.add(pa.table({"id": ["a"], "query": [query]}))
     taking = ApplyChanges(registry, tmp_path / "state")
-    assert len(taking._made(Page(3, after=1))) == 2
+    assert len(taking._made(ChangesPage(3, after=1))) == 2
     registry.tidy()
-    assert len(taking._made(Page(3, after=1))) == 1
+    assert len(taking._made(ChangesPage(3, after=1))) == 1
     assert "has forgotten version 1" in caplog.text and "batch 3 that were made already may be made" in caplog.text
 
 

@@ -26,8 +26,8 @@ from tidings.arrays.pages import replace_json
 from tidings.cluster.backlog import Backlog, planned_end
 from tidings.cluster.journal import Pin, Report
 from tidings.cluster.mappings import Mappings
-from tidings.cluster.notes import Notes, Shed, Tally
-from tidings.cluster.overload import Governor, Overload, State, admitted
+from tidings.cluster.notes import Notes, Tally, TaskShed
+from tidings.cluster.overload import Governor, GovernorState, Overload, admitted
 from tidings.cluster.pipeline_folder import PipelineFolder
 from tidings.cluster.releases import Plan, Releases
 from tidings.cluster.seen import Seen
@@ -83,7 +83,7 @@ class Play:
             self.home.journal.put(Pin(self.batch, 1, "partitioned", 4, oracle.sample()[1][0]))
             self.home.journal.close(report)
             tallies = Tally("route", 0, posts, 0, 0, 0, 0.0), Tally("match", 0, copies, 0, 0, copies, 1.0)
-            shed = (Shed(0, 0, (), 0, looked_at=copies),) if cut else ()
+            shed = (TaskShed(0, 0, (), 0, looked_at=copies),) if cut else ()
             self.governor.learn(report, Notes(tallies, (), shed=shed), is_usual=True, excused_s=compiles_s)
             replace_json(self.home.backlog, asdict(Backlog(self.batch, self.posts, tuple(self.seen[-50:]))))
             self.batch += 1
@@ -111,7 +111,7 @@ def test_the_level_goes_up_when_posts_wait_and_down_again(tmp_path: Path) -> Non
 def test_what_was_decided_outlives_the_process_and_nothing_to_do_ends_it(tmp_path: Path) -> None:
     play = Play(tmp_path)
     play.batches(40, rate=450)
-    level = State.read(play.home.overload).level
+    level = GovernorState.read(play.home.overload).level
     other = Governor(play.home, play.governor.overload, clock=lambda: play.now_s)
     assert level > 1
     cut = other.cut(play.batch, On())
@@ -131,7 +131,7 @@ def test_what_waits_begins_where_the_last_batch_has_ended(tmp_path: Path) -> Non
     replace_json(home.backlog, asdict(Backlog(3, 400.0, seen)))  # not told yet: batch 4
     plan_batch(home, 5, 470)
     governor = Governor(home, Overload())
-    waits = governor.waiting(5, State(ended_s=30.0), now_s=30.5)
+    waits = governor.waiting(5, GovernorState(ended_s=30.0), now_s=30.5)
     assert waits.posts == 470 - 430 and waits.age_s == pytest.approx(30.5 - 17.5) and waits.rest_s == pytest.approx(3.0)
 
 
@@ -162,7 +162,7 @@ def test_what_is_admitted_follows_the_speed_but_not_that_of_a_first_batch(tmp_pa
 
 
 def test_a_damaged_file_of_what_was_decided_is_begun_anew(tmp_path: Path) -> None:
-    two = json.dumps(asdict(State(level=3)) | {"last": [1.0, 2.0]})
+    two = json.dumps(asdict(GovernorState(level=3)) | {"last": [1.0, 2.0]})
     for text in ("", "{", "[]", '{"level": 3}', '{"grades": {}, "last": 5}', two):
         PipelineFolder(tmp_path).overload.write_text(text)
         assert Governor(PipelineFolder(tmp_path), Overload()).cut(0, On("replicated")) is None
@@ -176,7 +176,7 @@ def test_where_copies_compete_the_grades_of_the_last_batch_say_which_are_kept(la
     governor = Governor(PipelineFolder(tmp_path), Overload(control="levels"), clock=lambda: NEVER)
     first = governor.cut(0, On(layout))
     assert first is not None and first.floor is None
-    shed = Shed(5, 5, ((0, 5),), 0, ((2, 50), (9, 50)))
+    shed = TaskShed(5, 5, ((0, 5),), 0, ((2, 50), (9, 50)))
     governor.learn(Report(0, 1, 100, 0, 0, 100.0, level=4), Notes((), (), shed=(shed, shed)), is_usual=True)
     second = governor.cut(1, On(layout))
     assert second is not None and second.chance == pytest.approx(2 * first.fraction - 1)
@@ -199,12 +199,12 @@ def test_grades_are_forgotten_with_the_mapping_the_layout_and_the_registry(other
     stay_at(4, tmp_path)
     governor = Governor(PipelineFolder(tmp_path), Overload(control="levels"), clock=lambda: NEVER)
     governor.cut(0, On())
-    shed = Shed(5, 5, ((0, 5),), 0, ((2, 50), (9, 50)), looked_at=10)
+    shed = TaskShed(5, 5, ((0, 5),), 0, ((2, 50), (9, 50)), looked_at=10)
     governor.learn(Report(0, 1, 100, 0, 0, 100.0, level=4), Notes((), (), shed=(shed,)), is_usual=True)
     same, newer = governor.cut(1, On()), governor.cut(2, On(version=2))
     assert same is not None and newer is not None and same.floor == newer.floor == 2
     governor.cut(3, replace(other, version=other.version))
-    cut, state = governor.cut(4, other), State.read(PipelineFolder(tmp_path).overload)
+    cut, state = governor.cut(4, other), GovernorState.read(PipelineFolder(tmp_path).overload)
     assert cut is not None and cut.floor is None and not state.grades and not state.memory.profile.grades
 
 
@@ -214,9 +214,9 @@ def test_posts_that_waited_for_a_compiled_index_are_no_overload(tmp_path: Path) 
     for control in controls:
         play = Play(tmp_path / control, control=control)
         play.batches(12, rate=20)
-        memory = State.read(play.home.overload).memory.batches
+        memory = GovernorState.read(play.home.overload).memory.batches
         assert play.batches(1, rate=20, compiles_s=20.0) == [0]
-        assert State.read(play.home.overload).memory.batches == memory  # its time is no measure
+        assert GovernorState.read(play.home.overload).memory.batches == memory  # its time is no measure
         assert set(play.batches(8, rate=20)) == {0}
 
 
@@ -269,7 +269,7 @@ def test_who_was_away_for_longer_than_between_two_batches_was_idle(
 ) -> None:
     """What came during a long last batch has waited for it, unless nothing came for a while since."""
     governor = Governor(PipelineFolder(tmp_path), Overload(delay_s=2.0), every_s=5.0)
-    fullness = governor.fullness(1, State(ended_s=100.0, busy_s=60.0), 100.0 + away_s)
+    fullness = governor.fullness(1, GovernorState(ended_s=100.0, busy_s=60.0), 100.0 + away_s)
     assert (fullness == 0.0) == is_idle
 
 
@@ -431,4 +431,4 @@ def test_the_time_to_compile_is_no_time_of_a_batch(tmp_path: Path) -> None:
     home = PipelineFolder(tmp_path)
     governor = Governor(home, Overload(delay_s=4.0))
     governor.learn(Report(0, 1, 10, 0, 0, 5_000.0), Notes((), ()), is_usual=True, excused_s=4.0)
-    assert State.read(home.overload).busy_s == 1.0
+    assert GovernorState.read(home.overload).busy_s == 1.0

@@ -24,7 +24,7 @@ from tests.spark.faults import ROOT, archived
 from tests.spark.switches import FIRST_MOVING, MOVING_POINTS, POINTS, SCENES, Play
 from tidings.cluster.journal import Pin
 from tidings.cluster.learning import Learn
-from tidings.cluster.mappings import Page
+from tidings.cluster.mappings import MappingPage
 from tidings.cluster.releases import Plan, Release
 from tidings.model import DataError
 from tidings.placement import PlacerName
@@ -126,7 +126,7 @@ def test_a_rule_learns_in_the_background_and_the_next_batch_has_it(tmp_path: Pat
     first, last = play.home.journal.pin(0), play.home.journal.pin(max(expected))
     assert first and last and (first.mapping, last.mapping) == ("hash-4", "learned-1")
     page = play.home.mappings.page("learned-1")
-    assert isinstance(page, Page) and page.posts >= 160 and page.after.throughput > page.before.throughput
+    assert isinstance(page, MappingPage) and page.posts >= 160 and page.after.throughput > page.before.throughput
 
 
 def test_a_batch_that_failed_is_run_again_with_the_placement_of_its_pin(

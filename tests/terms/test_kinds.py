@@ -21,7 +21,7 @@ from tidings.terms.forms import LikelyForms
 from tidings.terms.kinds import KINDS, OF_ATOM, Kind, TermAtom
 from tidings.terms.kinds.kind import Key, Reading
 from tidings.terms.pairs import Pairs
-from tidings.terms.reader import Reader
+from tidings.terms.reader import TermReader
 
 ASKED: list[TermAtom] = [
     FormPrefix("terr"),
@@ -72,7 +72,7 @@ def test_a_term_keeps_its_key_and_its_name_through_a_file(atom: TermAtom) -> Non
 def test_a_table_has_the_terms_that_its_rows_have_one_by_one() -> None:
     terms, names = Dictionary(), {str(atom): atom for atom in ASKED}
     ids = {terms.term(atom): name for name, atom in names.items()}
-    reader = Reader(terms, ENGLISH)
+    reader = TermReader(terms, ENGLISH)
     batch = reader.read(Publications.of(pa.Table.from_pylist(ROWS)).table, with_tokens=False)
     for row, fields in enumerate(ROWS):
         one = reader.read_one(_published(fields), with_tokens=False).terms
@@ -119,7 +119,7 @@ def test_a_new_kind_is_one_class_and_one_registration(monkeypatch: pytest.Monkey
     long = before.term(_LongText(8))  # type: ignore[arg-type]  # no atom of the language
     terms.load(before.saved(np.arange(len(before), dtype=np.int32)), len(before))
     assert terms.term_names().to_pylist() == ["", "fire", "long:8"]
-    reader = Reader(terms, Analyser())
+    reader = TermReader(terms, Analyser())
     table = Publications.of(pa.Table.from_pylist(ROWS)).table
     read = reader.read(table, with_tokens=False).terms
     has = [long in read.row(row) for row in range(len(ROWS))]

@@ -25,7 +25,7 @@ MOST_MATCHES = 1_000_000
 
 
 @dataclass(slots=True)
-class Tally:
+class Passed:
     """What went by, and what was rejected."""
 
     posts: int = 0
@@ -69,9 +69,9 @@ def opened(subscriptions: Path, sample: pa.Table | None = None) -> Engine:
     return engine
 
 
-def flow(engine: Engine, file: TableFile, write: Write, advance: Callable[[int], None]) -> Tally:
+def flow(engine: Engine, file: TableFile, write: Write, advance: Callable[[int], None]) -> Passed:
     """Match all posts of a file and hand their matches on."""
-    tally = Tally()
+    tally = Passed()
     for piece in file.pieces():
         for part in _parts(_with_ids(piece, tally.posts), tally):
             found = engine.match(part, sifter=tally.sifter)
@@ -82,7 +82,7 @@ def flow(engine: Engine, file: TableFile, write: Write, advance: Callable[[int],
     return tally
 
 
-def _parts(table: pa.Table, tally: Tally) -> Iterator[pa.Table]:
+def _parts(table: pa.Table, tally: Passed) -> Iterator[pa.Table]:
     """Slices with about MOST_MATCHES matches, judged by the posts before them."""
     start = 0
     while start < table.num_rows:

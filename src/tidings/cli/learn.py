@@ -18,13 +18,13 @@ from tidings.model import DataError
 
 if TYPE_CHECKING:
     from tidings.cluster.learning import Count
-    from tidings.cluster.mappings import Page
+    from tidings.cluster.mappings import MappingPage
 
 EXAMPLE = "Example: tidings learn state --matchers 24"
 _FIGURES = {"spread": "matchers a post is sent to", "imbalance": "largest load, mean 1", "throughput": "of one matcher"}
 
 
-class Kind(StrEnum):
+class Partitioning(StrEnum):
     refined = "refined"
     salb = "salb"
     hash = "hash"
@@ -39,9 +39,9 @@ def learn(  # noqa: PLR0913  # each is an option
     *,
     matchers: Annotated[int | None, typer.Option(min=1, max=256, help="As many as now, if not said.")] = None,
     partitioner: Annotated[
-        Kind,
+        Partitioning,
         typer.Option(help="salb is that of the paper; refined sends posts less; gc, gfc, gfcl and gnfcl need METIS."),
-    ] = Kind.refined,
+    ] = Partitioning.refined,
     split: Annotated[
         Path | None, typer.Option(help="Give hot terms several matchers; for that, name the registry.")
     ] = None,
@@ -95,7 +95,7 @@ def _counted(path: Path, split: bool) -> Count:
     )
 
 
-def _print(page: Page, output_format: Format) -> None:
+def _print(page: MappingPage, output_format: Format) -> None:
     if output_format == Format.json:
         typer.echo(json.dumps(asdict(page) | {"name": page.name if page.number else None}, indent=2))
         return

@@ -76,7 +76,7 @@ class Screen:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class Verified:
     """So many posts were matched by brute force as well; ``wrong`` are the matches that only one of both has."""
 
     posts: int
@@ -84,7 +84,7 @@ class Checked:
     wrong: int
 
 
-def check(reports: Iterable[Report], screen: Screen, registry: Registry) -> Checked:
+def check(reports: Iterable[Report], screen: Screen, registry: Registry) -> Verified:
     """Compare what was kept with brute force over the same posts, at the version of the registry of each batch."""
     posts = matches = wrong = 0
     for version, group in groupby(_chosen(reports, screen), key=lambda chosen: chosen[0].version):
@@ -100,7 +100,7 @@ def check(reports: Iterable[Report], screen: Screen, registry: Registry) -> Chec
         posts += table.num_rows
         matches += expected.total()
         wrong += (expected - found).total() + (found - expected).total()
-    return Checked(posts, matches, wrong)
+    return Verified(posts, matches, wrong)
 
 
 def _chosen(reports: Iterable[Report], screen: Screen) -> Iterator[tuple[Report, pa.Table]]:

@@ -22,7 +22,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tidings.arrays import IntArray
-from tidings.cluster.notes import Shed
+from tidings.cluster.notes import TaskShed
 from tidings.cluster.router import Router
 from tidings.index import GuardIndex
 from tidings.partitioning import MatcherSets
@@ -147,13 +147,13 @@ class Undone:
         if cutting.grades is not None:
             self._grades.update(_counted(cutting.grades[cutting.wanted.pairs()].astype(np.int64)))
 
-    def shed(self, matcher: int | None = None) -> Shed:
+    def shed(self, matcher: int | None = None) -> TaskShed:
         """All of it; of one matcher, if a number is given to it. Posts that were not seen would go where others do."""
         times = self._unseen / self._posts if self._posts else 0.0
         more = Counter({owner: round(times * copies) for owner, copies in self._all.items()})
         copies, dropped = self._copies + more, round(times * self._wanted)
         told = copies if matcher is None else {matcher: copies.total()}
-        return Shed(
+        return TaskShed(
             self._posts_cut + dropped,
             self._posts_dropped + dropped,
             tuple(sorted(told.items())),

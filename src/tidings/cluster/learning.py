@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from tidings.analysis import Analyser
-from tidings.cluster.mappings import Figures, Page
+from tidings.cluster.mappings import Figures, MappingPage
 from tidings.cluster.pipeline_folder import PipelineFolder
 from tidings.cluster.placing import place
 from tidings.cluster.releases import newest_release
@@ -94,7 +94,7 @@ class MappingLearner:
     registry: Registry | None = None
     sample: pa.Table | None = None
 
-    def learn(self, matchers: int | None = None, count: Count | None = None) -> tuple[Mapping, Page]:
+    def learn(self, matchers: int | None = None, count: Count | None = None) -> tuple[Mapping, MappingPage]:
         """A mapping to so many matchers, as many as there are if not said, and its page, which has no number yet.
 
         ``count`` gives other posts than those that the pipeline has kept. Cost: some 50 µs a post.
@@ -113,7 +113,7 @@ class MappingLearner:
             held_out = count(self._placed(learned, analyser, placement), analyser, True)
         after = _figures(measure(learned, held_out))
         at = utc_now().isoformat()
-        return learned, Page(planned, matchers, self.rule.partitioner, sample.posts, before, after, at)
+        return learned, MappingPage(planned, matchers, self.rule.partitioner, sample.posts, before, after, at)
 
     def _in_use(self) -> tuple[Router, Mapping, int, PlacementPolicy]:
         """The router, mapping and placement of the newest release, and the matchers of the pipeline's plan."""

@@ -35,7 +35,7 @@ class Figures:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class MappingPage:
     """A mapping that was learned. It is for pipelines whose plan has ``planned`` matchers, and has ``matchers`` itself.
 
     ``posts`` is from how many publications it was learned, ``at`` when. ``before`` and ``after`` compare it with the
@@ -60,7 +60,7 @@ class Page:
 class Moved:
     """A mapping with the parcels of ``parent``, which was learned or is the hash, of which some have other owners.
 
-    ``moves``: these parcels and their owners. The other fields are those of :class:`Page`.
+    ``moves``: these parcels and their owners. The other fields are those of :class:`MappingPage`.
     """
 
     planned: int
@@ -128,15 +128,15 @@ class Mappings:
         count = name.removeprefix(_HASH)
         return int(count) if name.startswith(_HASH) and count.isdigit() else 0
 
-    def page(self, name: str) -> Page | Moved | None:
+    def page(self, name: str) -> MappingPage | Moved | None:
         """What is told of a mapping that was learned or moved; None of any other, and of one that is gone."""
         try:
             found = read_page(self.path / f"{name}.json")
-            page: Page | Moved
+            page: MappingPage | Moved
             if name.startswith(_MOVED):
                 page = Moved(**found | {"moves": tuple(Move(int(p), int(to)) for p, to in found["moves"])})
             else:
-                page = Page(**found | {key: Figures(**found[key]) for key in ("before", "after")})
+                page = MappingPage(**found | {key: Figures(**found[key]) for key in ("before", "after")})
             if page.name != name or {type(page.planned), type(page.matchers)} != {int}:
                 raise ValueError("it is of another mapping")
             return page
@@ -159,7 +159,7 @@ class Mappings:
         self.path.mkdir(parents=True, exist_ok=True)
         replace_json(self.path / _TRIED, checked({"at": at}))
 
-    def put(self, mapping: Mapping, page: Page) -> Page:
+    def put(self, mapping: Mapping, page: MappingPage) -> MappingPage:
         """Let pipelines switch to a mapping at their next batch; its page, with the number it got."""
         with exclusive(self.path):
             page = replace(page, number=self._next())

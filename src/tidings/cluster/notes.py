@@ -3,7 +3,7 @@
 Rows of matches have no note. Each task ends with the note of its work, a :class:`Tally`; each bad row is a note of its
 own, a :class:`tidings.model.Rejected`. Publications that are kept to learn from are one of their own for each task, and
 so is the name of the file in which a task has put its matches (:mod:`tidings.spark.tasks`), and what it left undone in
-an overload, a :class:`Shed`.
+an overload, a :class:`TaskShed`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Shed:
+class TaskShed:
     """What one task left undone: publications that went to fewer matchers than they should, and to none of them.
 
     ``copies``: (matcher, publications that were not sent there); ``spared``: how many were sent somewhere only because
@@ -69,7 +69,7 @@ class Notes:
     rejected: tuple[Rejected, ...]
     seen: tuple[pa.Table, ...] = ()
     files: tuple[str, ...] = ()
-    shed: tuple[Shed, ...] = ()
+    shed: tuple[TaskShed, ...] = ()
 
     @classmethod
     def read(cls, notes: Iterable[str]) -> Notes:
@@ -84,7 +84,7 @@ class Notes:
             tuple(Rejected(**row[REJECTED]) for row in rows if REJECTED in row),
             tuple(unpacked(row[SEEN]) for row in rows if SEEN in row),
             tuple(row[FILE] for row in rows if FILE in row),
-            tuple(Shed(**row[SHED]) for row in rows if SHED in row),
+            tuple(TaskShed(**row[SHED]) for row in rows if SHED in row),
         )
 
     @property
@@ -98,11 +98,11 @@ class Notes:
         return sum(tally.matches for tally in self.tallies)
 
 
-def note(what: Tally | Shed | Rejected | pa.Table | str) -> str:
+def note(what: Tally | TaskShed | Rejected | pa.Table | str) -> str:
     """The text of a note; a string is the name of a file."""
     if isinstance(what, str):
         return json.dumps({FILE: what})
     if isinstance(what, pa.Table):
         return json.dumps({SEEN: packed(what)})
-    kind = {Tally: TALLY, Shed: SHED, Rejected: REJECTED}[type(what)]
+    kind = {Tally: TALLY, TaskShed: SHED, Rejected: REJECTED}[type(what)]
     return json.dumps({kind: asdict(what)}, ensure_ascii=False)

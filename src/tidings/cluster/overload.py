@@ -104,7 +104,7 @@ class Overload:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class GovernorState:
     """What a governor remembers, all times in seconds since 1970.
 
     ``basis``: what the posts were matched with; with another one, ``grades`` and profiles mean nothing. ``memory``: of
@@ -129,7 +129,7 @@ class State:
     recent: tuple[float, ...] = ()
 
     @classmethod
-    def read(cls, file: Path) -> State:
+    def read(cls, file: Path) -> GovernorState:
         """That of a file; a new one if there is none, or no such one."""
         try:
             found = json.loads(file.read_text())
@@ -144,7 +144,7 @@ class State:
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return cls()
 
-    def on(self, basis: str, version: int) -> State:
+    def on(self, basis: str, version: int) -> GovernorState:
         """The same where posts are matched with something else; an older version is of another registry."""
         if basis == self.basis and version >= self.version:
             return replace(self, version=version)
@@ -198,7 +198,7 @@ class Governor:
 
         ``excused_s``: so long it has just taken to compile the index. Posts have waited for that, but no longer will.
         """
-        before = State.read(self.home.overload)
+        before = GovernorState.read(self.home.overload)
         registry = release.mark.partition("/")[0]
         state = before.on(f"{release.layout} {release.mapping} {registry}", release.version)
         excused_s += before.excused_s  # what came while the batch before was compiled has waited for that
@@ -209,7 +209,7 @@ class Governor:
         replace_json(self.home.overload, asdict(state))
         return cut
 
-    def _to_capacity(self, batch: int, state: State, excused_s: float) -> Cut | None:
+    def _to_capacity(self, batch: int, state: GovernorState, excused_s: float) -> Cut | None:
         waits, overload = self.waiting(batch, state, self.clock()), self.overload
         delay_s = max(overload.delay_s, 2 * self.every_s)
         seconds = allowed_s(delay_s, waits.age_s - self.every_s, waits.rest_s, excused_s)
@@ -221,7 +221,9 @@ class Governor:
             return None
         return Cut.to_capacity(kept, overload.policy, overload.spared, capacity.lost(kept))
 
-    def _by_level(self, batch: int, state: State, layout: str, excused_s: float) -> tuple[State, Cut | None]:
+    def _by_level(
+        self, batch: int, state: GovernorState, layout: str, excused_s: float
+    ) -> tuple[GovernorState, Cut | None]:
         now_s, levels = self.clock(), self.overload.levels
         idle_s = max(
             0.0, now_s - state.ended_s - self.every_s
@@ -236,7 +238,7 @@ class Governor:
         cut = Cut.of(level, levels, self.overload.policy, self.overload.spared)
         return state, cut.at(state.grades, layout)
 
-    def waiting(self, batch: int, state: State, now_s: float) -> Waiting:
+    def waiting(self, batch: int, state: GovernorState, now_s: float) -> Waiting:
         """What waits, as the source tells; if it does not, what came during the last batch has waited for it."""
         backlog = Backlog.read(self.home.backlog)
         done = None if backlog is None else self._posts(range(backlog.batch + 1, batch))
@@ -252,7 +254,7 @@ class Governor:
             return Waiting(max(state.posts, 1), age_s, 0.0)
         return Waiting(end - begin, age_s, min(age_s, backlog.age_s(end, now_s)))
 
-    def fullness(self, batch: int, state: State, now_s: float, excused_s: float = 0.0) -> float:
+    def fullness(self, batch: int, state: GovernorState, now_s: float, excused_s: float = 0.0) -> float:
         """How long the oldest post has waited that is not in an earlier batch, where the tolerated delay is 1."""
         usual_s = self.every_s + min(state.busy_s, self.overload.batch_s)  # so long a post waits for the batch before
         age_s = self.waiting(batch, state, now_s).age_s
@@ -268,7 +270,7 @@ class Governor:
 
         One that is not ``usual``, such as the first of a process, tells nothing of the speed, nor one that compiled.
         """
-        state, seconds = State.read(self.home.overload), max(report.ms / 1e3 - excused_s, 0.0)
+        state, seconds = GovernorState.read(self.home.overload), max(report.ms / 1e3 - excused_s, 0.0)
         is_usual, batch_s = is_usual and not excused_s, max(self.overload.batch_s, self.every_s)
         grades = graded(notes)
         memory = state.memory.after(Timed(worked(report, notes), seconds), grades, is_usual)
@@ -326,5 +328,5 @@ def admitted(checkpoint: str | Path, first: int = FIRST) -> int:
 
     It is a good bound for a source: ``posts_from_kafka(…, records_per_batch=2 * admitted("state"))``.
     """
-    state = State.read(PipelineFolder(Path(checkpoint)).overload)
+    state = GovernorState.read(PipelineFolder(Path(checkpoint)).overload)
     return state.admitted or (state.pace.admitted if state.pace.is_measured else first)

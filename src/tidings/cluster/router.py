@@ -30,7 +30,7 @@ from tidings.partitioning.sets import MatcherSets
 from tidings.tables.checked import Publications
 from tidings.tables.columns import place_columns
 from tidings.terms.dictionary import Dictionary
-from tidings.terms.reader import Reader
+from tidings.terms.reader import TermReader
 
 FORMAT = 5
 _KIND = "router"
@@ -69,7 +69,7 @@ class Router:
         self._parcels = parcels
         self._owner = owner
         self._filed = np.ones(len(parcels), dtype=np.int64) if filed is None else filed
-        self._reader = Reader(terms, analyser)
+        self._reader = TermReader(terms, analyser)
         self._count()
 
     def _count(self) -> None:
@@ -149,7 +149,7 @@ class Router:
 
     def _read(self, table: pa.Table) -> TermSets:
         if self._reader.size_bytes > MAX_READER_BYTES:
-            self._reader = Reader(self._terms, self.analyser)
+            self._reader = TermReader(self._terms, self.analyser)
         return self._reader.terms(table, *place_columns(table))
 
     def extend(self, newer: Router) -> IdArray:

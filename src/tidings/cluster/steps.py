@@ -87,7 +87,7 @@ class _Work:
         return note(Tally(self._stage, self.matcher, *counts, round(1000 * self._seconds, 3), self.sampled, graded))
 
 
-class Found(NamedTuple):
+class StepMatches(NamedTuple):
     """Matches without names, and whose work they are: to name them is a part of it, and timed as such."""
 
     matches: Matches
@@ -105,7 +105,7 @@ class MatchAll:
     now: int | None = None
     cut: Cut | None = None
 
-    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task = _ALONE) -> Iterator[Found | list[str]]:
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task = _ALONE) -> Iterator[StepMatches | list[str]]:
         work, sifter, undone = _Work("match", task), Sifter(), Undone()
         share = _opened.share(self.release, 0, task.shipped)
         for batch in batches:
@@ -174,7 +174,7 @@ class MatchShare:
     release: Release
     now: int | None = None
 
-    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task = _ALONE) -> Iterator[Found | list[str]]:
+    def __call__(self, batches: Iterator[pa.RecordBatch], task: Task = _ALONE) -> Iterator[StepMatches | list[str]]:
         work, shares = _Work("match", task), dict[int, OpenShare]()
         for batch in batches:
             for matcher, posts, told in zip(*batch.columns, strict=True):
@@ -237,7 +237,9 @@ def _stream(table: pa.Table) -> pa.Buffer:
     return sink.getvalue()
 
 
-def _matches(posts: Publications, share: OpenShare, now: int | None, work: _Work, matcher: int = 0) -> Iterator[Found]:
+def _matches(
+    posts: Publications, share: OpenShare, now: int | None, work: _Work, matcher: int = 0
+) -> Iterator[StepMatches]:
     """The matches of some posts that this matcher delivers."""
     snapshot = share.index.snapshot
     for batch in posts.batches(snapshot.state.batch_rows):
@@ -247,7 +249,7 @@ def _matches(posts: Publications, share: OpenShare, now: int | None, work: _Work
         work.counters += found.counters
         work.matches += len(matches)
         if len(matches):
-            yield Found(matches, work)
+            yield StepMatches(matches, work)
 
 
 def _delivered(found: Deliveries, share: OpenShare, matcher: int, work: _Work) -> Deliveries:

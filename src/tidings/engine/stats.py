@@ -18,7 +18,7 @@ class Stats:
     matches: int
 
 
-class Tally:
+class Counts:
     """Counts publications and matches. Each thread counts for itself, so that none waits."""
 
     def __init__(self) -> None:

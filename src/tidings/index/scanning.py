@@ -1,6 +1,6 @@
 """Which queries do the rows of a batch match, and who asked for them? A state is scanned, part by part.
 
-A reader takes a :class:`State`, reads publications with the :class:`Scratch` of its thread, and walks over the blocks
+A reader takes a :class:`Visible`, reads publications with the :class:`Scratch` of its thread, and walks over the blocks
 of matched queries; each is fanned out to its subscriptions. One publication alone has a way of its own, with less to
 do before and after the kernels: :func:`scan_one`.
 """
@@ -30,7 +30,7 @@ from tidings.index.single.packs import CONDITIONS, ROOM
 from tidings.index.subscribers import Asked
 from tidings.tables.matches import Deliveries, Published
 from tidings.terms.dictionary import Dictionary
-from tidings.terms.reader import Batch, Post, Reader
+from tidings.terms.reader import ReadPost, ReadTable, TermReader
 
 MaskArray = npt.NDArray[np.uint32]
 Room = tuple[npt.NDArray[Any], ...]
@@ -43,7 +43,7 @@ _SPARE = 32
 
 
 @dataclass(frozen=True)
-class State:
+class Visible:
     """What a reader sees: it never changes, but for what the reader cannot see."""
 
     terms: Dictionary
@@ -92,9 +92,9 @@ class Block(NamedTuple):
 class Scratch:
     """What one thread needs to match: a reader of publications, marks and room for results, for one dictionary."""
 
-    def __init__(self, terms: Dictionary, analyser: Analyser, before: Reader | None = None) -> None:
+    def __init__(self, terms: Dictionary, analyser: Analyser, before: TermReader | None = None) -> None:
         self.terms = terms
-        self.reader = Reader(terms, analyser, before)
+        self.reader = TermReader(terms, analyser, before)
         self._bits: MaskArray = np.zeros(1, dtype=np.uint32)
         self._query_bits: MaskArray = np.zeros(1, dtype=np.uint32)
         self.widen(_FIRST_ROOM)
@@ -127,7 +127,7 @@ def _zeros(bits: MaskArray, count: int) -> MaskArray:
     return bits if count <= len(bits) else np.zeros(2 * count, dtype=np.uint32)
 
 
-def blocks(state: State, batch: Batch, scratch: Scratch, counters: IntArray) -> Iterator[Block]:
+def blocks(state: Visible, batch: ReadTable, scratch: Scratch, counters: IntArray) -> Iterator[Block]:
     """The matched queries of a batch, part by part, in blocks that fit into the scratch."""
     ends = np.empty(len(batch.terms), dtype=np.int64)
     for part, table in state.tables:
@@ -174,7 +174,7 @@ def _room(scratch: Scratch, part: Segment | RecentView, table: Entries, ends: In
     return *scratch.marks(part.query_count, has_boxes), *out, ends, counters
 
 
-def _matched(state: State, batch: Batch, table: Entries, row: int, room: Room) -> int:
+def _matched(state: Visible, batch: ReadTable, table: Entries, row: int, room: Room) -> int:
     """One call of a kernel: the first row that was not matched."""
     publications = batch.terms.ids, batch.terms.offsets, batch.numbers, batch.lon, batch.lat
     tokens = batch.tokens.offsets, batch.tokens.ids
@@ -217,7 +217,7 @@ def _most(block: Block, asked: Asked) -> int:
     return int((counts if block.masks is None else counts * np.bitwise_count(block.masks)).sum())
 
 
-class Found(NamedTuple):
+class FoundInPart(NamedTuple):
     """What one publication matches in a part: so many queries, in scratch that the next one overwrites."""
 
     part: Segment | RecentView
@@ -235,7 +235,7 @@ class Found(NamedTuple):
             size = count
 
 
-def scan_one(state: State, post: Post, scratch: Scratch) -> Iterator[Found]:
+def scan_one(state: Visible, post: ReadPost, scratch: Scratch) -> Iterator[FoundInPart]:
     """The matched queries of one publication, part by part where there are any."""
     terms, rest, conditions = post.terms, post.rest.at, state.conditions.at
     for part, table in state.tables:
@@ -250,4 +250,4 @@ def scan_one(state: State, post: Post, scratch: Scratch) -> Iterator[Found]:
             count = len(once)
             scratch.out[:count] = once
         if count:
-            yield Found(part, count, room)
+            yield FoundInPart(part, count, room)

@@ -21,7 +21,7 @@ from tidings.arrays.growing import read_only
 from tidings.index.matcher import Clock
 from tidings.index.predicates import PredicateArrays
 from tidings.index.recent import Counts, Recent
-from tidings.index.scanning import Found, Scratch, State, blocks, fanned_out, scan_one
+from tidings.index.scanning import FoundInPart, Scratch, Visible, blocks, fanned_out, scan_one
 from tidings.index.segment import Segment
 from tidings.model import Publication
 from tidings.tables.checked import Listed, Publications
@@ -49,9 +49,9 @@ class Shown(NamedTuple):
     counts: Counts
     moment: int
 
-    def state(self) -> State:
+    def state(self) -> Visible:
         recent = self.recent.view(self.counts)
-        return State(self.terms, self.predicates, self.has_sequences, self.segments, recent, self.moment)
+        return Visible(self.terms, self.predicates, self.has_sequences, self.segments, recent, self.moment)
 
 
 class Readers:
@@ -80,7 +80,7 @@ class Readers:
 class Snapshot:
     """A state of an index, and how to match with it."""
 
-    state: State
+    state: Visible
     readers: Readers
 
     def match(self, table: pa.Table | Publications, now: int | None = None) -> Matches:
@@ -128,7 +128,7 @@ class Snapshot:
         """The terms of each row of a canonical table without bad rows, -1 for one that nobody asks for."""
         return self.readers.scratch(self.state.terms).reader.terms(table, *place_columns(table))
 
-    def _scanned(self, publication: Publication) -> Iterator[Found]:
+    def _scanned(self, publication: Publication) -> Iterator[FoundInPart]:
         state, scratch = self.state, self.readers.scratch(self.state.terms)
         return scan_one(state, scratch.reader.read_one(publication, state.has_sequences), scratch)
 
@@ -159,7 +159,7 @@ def _first_row(count: int) -> IdArray:
     return _ZEROS[:count] if count <= len(_ZEROS) else np.zeros(count, dtype=np.int32)
 
 
-def _by_place(state: State, batch: Publications) -> Publications:
+def _by_place(state: Visible, batch: Publications) -> Publications:
     """The same in an order in which neighbours are near to each other, as the kernel for boxes likes them."""
     if len(batch) < 2 or not state.has_places:
         return batch

@@ -9,7 +9,7 @@ from tidings.analysis import ENGLISH, Analyser
 from tidings.language.normal import MAX_DEPTH, Conjunction, normal_form
 from tidings.language.padres import PadresReader
 from tidings.language.printer import to_text
-from tidings.language.reader import Reader
+from tidings.language.reader import QueryReader
 from tidings.model.errors import QueryError
 from tidings.model.query import UNWRITABLE, Query
 
@@ -48,7 +48,7 @@ def parse_normal(
         raise QueryError(f"analyser is a tidings.Analyser, got {analyser!r}")
     if syntax == "tidings":
         _check_nesting(text)
-    reader: Reader | PadresReader = Reader(text) if syntax == "tidings" else PadresReader(text)
+    reader: QueryReader | PadresReader = QueryReader(text) if syntax == "tidings" else PadresReader(text)
     query = reader.read()
     try:
         conjunctions = normal_form(query, analyser)

@@ -58,7 +58,7 @@ _COMMA = signs(r"(?P<COMMA>,)")
 _PLACE_END = signs(r"(?P<CLOSE>\])")
 
 
-class Reader(Scanner):
+class QueryReader(Scanner):
     """Reads one query."""
 
     _depth = 0

@@ -37,7 +37,7 @@ class System:
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class SimulatedBatch:
     """One batch: when it ended and how long it was at work, and what was so then.
 
     ``rate``: posts a second that came during the batch; ``waiting``: posts at its end; ``level``: during the batch;
@@ -53,7 +53,7 @@ class Sample:
     shed: float
 
 
-def simulate(phases: Sequence[tuple[float, float]], system: System, controller: Controller) -> list[Sample]:
+def simulate(phases: Sequence[tuple[float, float]], system: System, controller: Controller) -> list[SimulatedBatch]:
     """The batches of all ``phases``, (seconds, posts a second) each, until the last one is over."""
     pace = Pace()
     ends = np.concatenate([[0.0], np.cumsum([seconds for seconds, _ in phases])])
@@ -68,7 +68,7 @@ def simulate(phases: Sequence[tuple[float, float]], system: System, controller: 
         came = float(np.interp(later_s, ends, arrived) - np.interp(now_s, ends, arrived))
         waiting += came - posts
         shed = posts * float(system.loads[0] - system.loads[level])
-        samples.append(Sample(later_s, busy_s, came / (later_s - now_s), waiting, level, posts, shed))
+        samples.append(SimulatedBatch(later_s, busy_s, came / (later_s - now_s), waiting, level, posts, shed))
         pace = pace.after(int(posts), busy_s, system.batch_s, level)
         controller.step(waiting / system.may_wait, later_s)
         now_s = later_s

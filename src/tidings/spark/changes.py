@@ -33,7 +33,7 @@ Op = Literal["add", "remove"]
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ChangesPage:
     """``batch`` began when the newest version of the registry was ``after``, with that ``mark``.
 
     ``query`` is the id of Spark's query. Both are empty in pages from before there were any.
@@ -84,7 +84,7 @@ class ApplyChanges:
         if page is None or batch > page.batch:
             made: set[object] = set()
             version = self.registry.version
-            page = Page(batch, version, mark=self.registry.mark(version), query=query)
+            page = ChangesPage(batch, version, mark=self.registry.mark(version), query=query)
             self._write(page)
         elif page.done:
             return
@@ -93,7 +93,7 @@ class ApplyChanges:
         self._apply(changes.toArrow(), made)
         self._write(replace(page, done=True))
 
-    def _made(self, page: Page) -> set[object]:
+    def _made(self, page: ChangesPage) -> set[object]:
         """The commits since a batch began, as far as the registry remembers them; none if it was replaced, for then
         all of the batch is applied anew."""
         is_same = self.registry.has(page.after, page.mark) if page.mark else page.after <= self.registry.version
@@ -119,10 +119,10 @@ class ApplyChanges:
             else:
                 self.registry.remove(step.rows["id"])
 
-    def _page(self) -> Page | None:
+    def _page(self) -> ChangesPage | None:
         file = Path(self.checkpoint) / _PAGE
         try:
-            page = Page(**read_page(file))
+            page = ChangesPage(**read_page(file))
             if {type(page.batch), type(page.after)} != {int}:
                 raise ValueError("it has values that no page has")
             return page
@@ -131,7 +131,7 @@ class ApplyChanges:
         except (OSError, ValueError, TypeError) as error:
             raise DataError(f"{file}: cannot be read: {error}; restore it, or begin with a new checkpoint") from None
 
-    def _write(self, page: Page) -> None:
+    def _write(self, page: ChangesPage) -> None:
         Path(self.checkpoint).mkdir(parents=True, exist_ok=True)
         replace_json(Path(self.checkpoint) / _PAGE, checked(asdict(page)))
 

@@ -27,7 +27,7 @@ from pyspark.sql.types import (
 
 from tidings.model import DataError
 from tidings.model.publication import FIELDS
-from tidings.spark.parquet import ParquetFiles, Pieces, Work
+from tidings.spark.parquet import FilePieces, ParquetFiles, Work
 from tidings.tables.matches import WITH_INSTANT
 from tidings.tables.nesting import Leaf, Leaves, Shape, arrow_shape, leaves
 
@@ -85,7 +85,9 @@ class Columns:
         """The column of the ids."""
         return _at(self._found(publications)[0]["id"].path)
 
-    def selected(self, publications: DataFrame | ParquetFiles, asked: Collection[str]) -> DataFrame | Pieces | Aliased:
+    def selected(
+        self, publications: DataFrame | ParquetFiles, asked: Collection[str]
+    ) -> DataFrame | FilePieces | Aliased:
         """The fields, and the attributes that somebody asks about: whatever else there is stays where it is."""
         found, _ = self._found(publications)
         names = dict.fromkeys([*FIELDS, *sorted(asked)])

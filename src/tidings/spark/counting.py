@@ -25,7 +25,7 @@ from tidings.spark.columns import Columns
 from tidings.tables.columns import place_columns
 from tidings.tables.sifting import Sifter
 from tidings.terms.dictionary import Dictionary
-from tidings.terms.reader import Reader
+from tidings.terms.reader import TermReader
 
 _SETS = "terms binary, part int"
 _SCHEMA = pa.schema([("terms", pa.binary()), ("part", pa.int32())])
@@ -71,7 +71,7 @@ class _Read:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         terms, sifter = Dictionary(), Sifter()
         terms.load(self.arrays, self.count)
-        reader = Reader(terms, self.analyser)
+        reader = TermReader(terms, self.analyser)
         for batch in batches:
             good = sifter.sift(pa.Table.from_batches([batch]))[0].table
             if good.num_rows:

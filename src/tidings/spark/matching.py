@@ -24,9 +24,9 @@ from tidings.registry import Registry
 from tidings.registry.validation import check_subscriptions
 from tidings.spark.columns import Aliased, Columns
 from tidings.spark.interpreter import check_workers
-from tidings.spark.parquet import ParquetFiles, Pieces
+from tidings.spark.parquet import FilePieces, ParquetFiles
 from tidings.spark.shipping import is_remote, shipped
-from tidings.spark.tasks import MATCHED, NOTED, ROUTED, Filed, OnlyMatches, Routed, WithNotes, matches_of
+from tidings.spark.tasks import MATCHED, NOTED, ROUTED, Filed, OnlyMatches, Sending, WithNotes, matches_of
 from tidings.tables.columns import instant_key
 
 Subscriptions: TypeAlias = "Registry | str | Path | DataFrame | pa.Table"
@@ -75,7 +75,7 @@ def prepared(
     columns: Columns,
     folder: str | Path | None,
     sample: pa.Table | None,
-) -> tuple[DataFrame | Pieces | Aliased, MatchAll | MatchShare]:
+) -> tuple[DataFrame | FilePieces | Aliased, MatchAll | MatchShare]:
     """Compile subscriptions: what comes to the matchers, and what they do with it."""
     if not (isinstance(publications, ParquetFiles) or hasattr(publications, "mapInArrow")):
         raise DataError(f"publications are a DataFrame or ParquetFiles, got a {type(publications).__name__}")
@@ -151,13 +151,13 @@ def _planned(
     now: datetime | None = None,
     kept: int = 0,
     cut: Cut | None = None,
-) -> tuple[DataFrame | Pieces | Aliased, MatchAll | MatchShare]:
+) -> tuple[DataFrame | FilePieces | Aliased, MatchAll | MatchShare]:
     """What comes to the matchers, and what they do with it."""
     posts = (columns or Columns()).selected(publications, release.attributes)
     key = None if now is None else instant_key(now)
     if release.layout == "replicated":
         return posts, MatchAll(release, key, cut)
-    routed = posts.mapInArrow(Routed(Route(release, kept, cut)), ROUTED)
+    routed = posts.mapInArrow(Sending(Route(release, kept, cut)), ROUTED)
     return routed.repartitionById(release.matchers, "matcher"), MatchShare(release, key)
 
 

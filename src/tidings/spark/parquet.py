@@ -53,13 +53,13 @@ class ParquetFiles:
     def schema(self) -> pa.Schema:
         return self._dataset.schema
 
-    def selected(self, columns: Mapping[str, tuple[str, ...]]) -> Pieces:
+    def selected(self, columns: Mapping[str, tuple[str, ...]]) -> FilePieces:
         """What is to be read, with these columns (name in a publication → column in the files, and fields in it)."""
-        return Pieces(self.sparkSession, self._dataset, _reached(self.schema, columns))
+        return FilePieces(self.sparkSession, self._dataset, _reached(self.schema, columns))
 
 
 @dataclass(frozen=True)
-class Pieces:
+class FilePieces:
     """The rows of Parquet files: as much of a DataFrame as work on all rows needs."""
 
     session: SparkSession

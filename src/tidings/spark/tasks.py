@@ -20,7 +20,7 @@ import pyarrow as pa
 from pyspark import SparkFiles, TaskContext
 
 from tidings.cluster.notes import Notes, note
-from tidings.cluster.steps import Found, MatchAll, MatchShare, Route, Task
+from tidings.cluster.steps import MatchAll, MatchShare, Route, StepMatches, Task
 from tidings.tables.match_files import MatchFile
 from tidings.tables.matches import IN_FILES, Deliveries
 from tidings.tables.sifting import TOLD
@@ -54,7 +54,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Routed:
+class Sending:
     """Sends publications to matchers."""
 
     work: Route
@@ -71,7 +71,7 @@ class WithNotes:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for found in self.work(batches, _task()):
-            if isinstance(found, Found):
+            if isinstance(found, StepMatches):
                 for columns in _texts(found, COLUMNS):
                     nothing = pa.nulls(len(columns[0]), _TEXT)
                     yield pa.RecordBatch.from_arrays([*columns, nothing], schema=_MATCHED)
@@ -95,7 +95,7 @@ class OnlyMatches:
         rejected, reasons = 0, list[str]()
         schema = pa.schema([IN_FILES.field(name) for name in self.columns])
         for found in self.work(batches, _task()):
-            if isinstance(found, Found):
+            if isinstance(found, StepMatches):
                 for columns in _texts(found, self.columns):
                     yield pa.RecordBatch.from_arrays(columns, schema=schema)
                 continue
@@ -123,7 +123,7 @@ class Filed:
         file = None
         with ExitStack() as opened:
             for found in self.work(batches, _task()):
-                if isinstance(found, Found):
+                if isinstance(found, StepMatches):
                     file = file or opened.enter_context(MatchFile(self.folder / name, self.columns))
                     with found.work.timed():
                         file.write(found.matches)
@@ -150,7 +150,7 @@ def _task() -> Task:
     return Task() if context is None else Task(context.partitionId(), Path(SparkFiles.getRootDirectory()))
 
 
-def _texts(found: Found, names: tuple[str, ...]) -> Iterator[list[pa.Array]]:
+def _texts(found: StepMatches, names: tuple[str, ...]) -> Iterator[list[pa.Array]]:
     """The columns of these names, some matches at a time."""
     for part in found.matches.parts:
         for first in range(0, len(part), _MOST_ROWS):

@@ -46,7 +46,7 @@ _NO_IDS: IdArray = np.zeros(0, dtype=np.int32)
 _NO_TOKENS = TermSets(np.zeros(1, dtype=np.int64), _NO_IDS)
 
 
-class Batch(NamedTuple):
+class ReadTable(NamedTuple):
     """What the kernels need to know of some publications.
 
     ``terms``: of each row, each once, -1 for one that nobody asks for. ``numbers`` int64[rows + more, slots]: keys of
@@ -67,7 +67,7 @@ class Batch(NamedTuple):
         return len(self.numbers) > len(self.terms)
 
 
-class Post(NamedTuple):
+class ReadPost(NamedTuple):
     """The same of one publication; ``rest`` is packed, and ``terms`` may be overwritten when the next one is read."""
 
     terms: IdArray
@@ -75,10 +75,10 @@ class Post(NamedTuple):
     several: bool = False
 
 
-class Reader:
+class TermReader:
     """Reads tables for one dictionary. It remembers words between calls, and is not safe to share between threads."""
 
-    def __init__(self, terms: Dictionary, analyser: Analyser, before: Reader | None = None) -> None:
+    def __init__(self, terms: Dictionary, analyser: Analyser, before: TermReader | None = None) -> None:
         """``before``: a reader for other terms, whose memory of words is taken over."""
         self._terms = terms
         absent, nowhere = np.full((1, 2), ABSENT, dtype=np.int64), np.array([math.nan])
@@ -95,11 +95,11 @@ class Reader:
         """About so much memory is taken by the words that it remembers."""
         return self._words.fast.size_bytes + self._forms.size_bytes
 
-    def read(self, table: pa.Table, with_tokens: bool) -> Batch:
+    def read(self, table: pa.Table, with_tokens: bool) -> ReadTable:
         """The batch of a table; ``with_tokens`` where sequences of words are asked for."""
         lon, lat = place_columns(table)
         tokens = self._words.sequences(Reading(table, self._forms).text) if with_tokens else _NO_TOKENS
-        return Batch(self.terms(table, lon, lat), self._numbers(table, lon, lat), lon, lat, tokens)
+        return ReadTable(self.terms(table, lon, lat), self._numbers(table, lon, lat), lon, lat, tokens)
 
     def terms(self, table: pa.Table, lon: FloatArray, lat: FloatArray) -> TermSets:
         """The terms of each row of a table with those places; each once, -1 for one that nobody asks for."""
@@ -108,7 +108,7 @@ class Reader:
         pairs += self._number_pairs(table) + self._place_pairs(lon, lat)
         return _merged(self._words.sets(reading.text), pairs)
 
-    def read_one(self, publication: Publication, with_tokens: bool) -> Post:
+    def read_one(self, publication: Publication, with_tokens: bool) -> ReadPost:
         """One publication: what :meth:`read` gives for a table of it, in a few microseconds."""
         terms, text = self._terms, publication.text
         found = [term for kind in terms.kinds() for term in kind.of_one(publication, self._forms)]
@@ -121,7 +121,7 @@ class Reader:
             rest = Pack(POST, (numbers, *map(np.array, place), tokens.offsets, tokens.ids))
             several = len(numbers) > 1
         words = self._words.set_of_one(text) if text and terms.has_words else _NO_IDS
-        return Post(np.concatenate([words, np.array(found, dtype=np.int32)]) if found else words, rest, several)
+        return ReadPost(np.concatenate([words, np.array(found, dtype=np.int32)]) if found else words, rest, several)
 
     def _numbers_of_one(self, publication: Publication) -> tuple[IntArray, list[int]]:
         """The keys, and the terms of intervals and cells."""

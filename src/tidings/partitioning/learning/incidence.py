@@ -16,7 +16,7 @@ from tidings.partitioning.mapping import HashArray, hash_names
 from tidings.tables.checked import Publications
 from tidings.tables.columns import place_columns
 from tidings.terms.dictionary import Dictionary
-from tidings.terms.reader import Reader
+from tidings.terms.reader import TermReader
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,7 +63,7 @@ class Incidence:
         ([0, 2, 1], ['', 'fire', 'smoke'])
         """
         good = Publications.of(table).table
-        sets = Reader(terms, analyser).terms(good, *place_columns(good))
+        sets = TermReader(terms, analyser).terms(good, *place_columns(good))
         kept = sets.ids >= 0
         if counted is not None:
             kept &= counted[sets.ids]

@@ -7,9 +7,9 @@ from tidings.terms.kinds.kind import Kind, TermAtom
 from tidings.terms.kinds.pieces import Pieces
 from tidings.terms.kinds.prefixes import Prefixes
 from tidings.terms.kinds.presences import Presences
-from tidings.terms.kinds.topics import Topics
+from tidings.terms.kinds.topics import TopicPaths
 
-KINDS: tuple[type[Kind], ...] = (Prefixes, Presences, Topics, Equalities, Pieces)
+KINDS: tuple[type[Kind], ...] = (Prefixes, Presences, TopicPaths, Equalities, Pieces)
 OF_ATOM = {atom: kind for kind in KINDS for atom in kind.atoms}
 
 __all__ = ["KINDS", "OF_ATOM", "Kind", "TermAtom"]

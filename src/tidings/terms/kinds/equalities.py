@@ -11,7 +11,7 @@ from tidings.model.publication import Publication
 from tidings.model.query import Equals
 from tidings.model.values import Value, equality_texts, value_text
 from tidings.terms.forms import LikelyForms
-from tidings.terms.kinds.kind import Key, Kind, Reading, Seen, of_values
+from tidings.terms.kinds.kind import Frequencies, Key, Kind, Reading, of_values
 from tidings.terms.pairs import Pairs
 
 
@@ -39,7 +39,7 @@ class Equalities(Kind):
         return f"{key[1]}={'|'.join(key[2])}"
 
     @staticmethod
-    def count(atom: Equals, seen: Seen) -> int:
+    def count(atom: Equals, seen: Frequencies) -> int:
         return sum(seen.value(atom.name, text) for text in equality_texts(atom.value))
 
     def put(self, key: Key, term: int) -> None:

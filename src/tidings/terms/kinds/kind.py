@@ -26,7 +26,7 @@ Key = tuple[Any, ...]
 """What tells a term from all others: one of the names of its kind, and what is asked for."""
 
 
-class Seen(Protocol):
+class Frequencies(Protocol):
     """How many of some publications have a value of an attribute, or a topic at or below a path."""
 
     def value(self, name: str, text: str) -> int: ...
@@ -65,7 +65,7 @@ class Kind(ABC):
         return tuple(saved)
 
     @staticmethod
-    def count(atom: Any, seen: Seen) -> int | None:  # noqa: ARG004
+    def count(atom: Any, seen: Frequencies) -> int | None:  # noqa: ARG004
         """How many of some publications have the term of an atom; None if that cannot be told."""
         return None
 

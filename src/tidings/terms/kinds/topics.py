@@ -11,7 +11,7 @@ from tidings.model.publication import Publication
 from tidings.model.query import Topic
 from tidings.tables.columns import distinct
 from tidings.terms.forms import LikelyForms
-from tidings.terms.kinds.kind import Key, Kind, Reading, Seen
+from tidings.terms.kinds.kind import Frequencies, Key, Kind, Reading
 from tidings.terms.pairs import Pairs, as_pairs, expanded
 
 _ANY = "*"
@@ -58,7 +58,7 @@ class TopicTerms:
         return found
 
 
-class Topics(Kind):
+class TopicPaths(Kind):
     """By path. A topic has the terms of all paths that it lies at or below."""
 
     names = ("topic",)
@@ -78,7 +78,7 @@ class Topics(Kind):
         return f"topic:{'/'.join(key[1:])}"
 
     @staticmethod
-    def count(atom: Topic, seen: Seen) -> int | None:
+    def count(atom: Topic, seen: Frequencies) -> int | None:
         return None if _ANY in atom.path else seen.topic(atom.path)
 
     def put(self, key: Key, term: int) -> None:
