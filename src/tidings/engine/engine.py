@@ -26,7 +26,7 @@ from tidings.engine.asked import few_rows, unique_ids
 from tidings.engine.background import Background, logged
 from tidings.engine.replica import Replica, instant_of
 from tidings.engine.saving import Saver
-from tidings.engine.stats import Counts, Stats
+from tidings.engine.stats import PublishCounts, Stats
 from tidings.index import COMPACTION, Compaction, GuardIndex
 from tidings.index.compiling import NOTICE, is_cold
 from tidings.index.matcher import Clock
@@ -102,7 +102,7 @@ class Engine:
         self._changing = threading.Lock()
         self._tidying = threading.Lock()
         self._background = Background()
-        self._tally = Counts()
+        self._tally = PublishCounts()
         self._count = self._tally.count
         self._warned: set[str] = set()
         self._look_at = 0

@@ -18,8 +18,8 @@ class Stats:
     matches: int
 
 
-class Counts:
-    """Counts publications and matches. Each thread counts for itself, so that none waits."""
+class PublishCounts:
+    """PublishCounts publications and matches. Each thread counts for itself, so that none waits."""
 
     def __init__(self) -> None:
         self._counts: dict[int, list[int]] = {}
