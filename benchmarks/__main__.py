@@ -138,16 +138,28 @@ def moves(  # noqa: PLR0913
     matchers: Annotated[int, typer.Option(min=2, help="Among so many.")] = 8,
     share: Annotated[float, typer.Option(min=0.001, max=0.5, help="So much of the load moves.")] = 0.01,
     rounds: Rounds = 3,
+    live: Annotated[bool, typer.Option("--live", help="Move while a stream runs on Spark; needs Java.")] = False,
+    batches: Annotated[int, typer.Option(min=6, help="How many batches the stream has.")] = 24,
+    rows: Annotated[int, typer.Option(min=1, help="How many posts a batch has.")] = 10_000,
     data: Data = None,
     seed: Seed = 1,
     output_format: HowToPrint = Format.table,
     save: Save = None,
 ) -> None:
-    """What it costs to move some parcels to other matchers, beside compiling everything."""
+    """What it costs to move some parcels to other matchers, beside compiling everything; or beside a stream."""
     from benchmarks.moves import measure
     from benchmarks.workloads import workload
     from tidings.cli.output import progress
 
+    if live:
+        from benchmarks import moving
+
+        settings = moving.Settings(matchers, share, batches, rows)
+        made = workload(Name.words, data, subscriptions, batches * rows, seed, max(300_000, 3 * batches * rows))
+        with TemporaryDirectory(prefix="tidings-bench-") as folder, progress("batches", batches) as advance:
+            figures = moving.measure(made, settings, Path(folder), advance)
+        _tell("moves live", data, figures, seed, output_format, save)
+        return
     made = workload(Name.words, data, subscriptions, 20_000, seed)
     with progress("moving", rounds) as advance:
         figures = measure(made, matchers, share, rounds, advance)

@@ -35,7 +35,7 @@ def measure(
     with TemporaryDirectory() as folder:
         for number in range(-1, rounds):
             shares = Shares(Path(folder, str(number)), mapping, ENGLISH, sample)
-            chosen = _chosen(loads, share, rng)
+            chosen = chosen_parcels(loads, share, rng)
             to = (mapping.owner[chosen] + 1 + rng.integers(matchers - 1, size=len(chosen))) % matchers
             moved = mapping.moved(Move(*move) for move in zip(chosen.tolist(), to.tolist(), strict=True))
             rows = table.slice(0, _WARM) if number < 0 else table
@@ -57,7 +57,7 @@ def measure(
     }
 
 
-def _chosen(loads: IntArray, share: float, rng: np.random.Generator) -> IntArray:
+def chosen_parcels(loads: IntArray, share: float, rng: np.random.Generator) -> IntArray:
     """Parcels by chance, with at least ``share`` of the load and not much more."""
     order = rng.permutation(np.flatnonzero((loads > 0) & (loads <= share * loads.sum() / 2)))
     return order[: 1 + int(np.searchsorted(np.cumsum(loads[order]), share * loads.sum()))]
