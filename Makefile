@@ -27,7 +27,7 @@ demo: require-java $(READY) ## see it work: `tidings demo`
 	@$(BIN)/tidings demo $(ARGS)
 
 test: require-java $(READY) ## run the quick tests; some of them: make test ARGS="tests/language -k phrase"
-	@$(BIN)/pytest $(ARGS)
+	@$(BIN)/pytest --numprocesses=auto --maxprocesses=8 --dist=worksteal $(ARGS)
 
 test-thorough: require-java $(READY) ## run the tests with Spark, Kafka and kills that `make test` leaves out
 	@$(BIN)/pytest -m "thorough and not slow" $(ARGS)

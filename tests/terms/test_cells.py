@@ -210,6 +210,10 @@ def test_a_cell_inside_a_circle_has_no_place_outside_it(
 @given(circles, lons, lats, levels)
 @example(Circle(180, 10, 100_000), -180, 10, 12)
 @example(Circle(151, -33, 100_000), 151, -33, 12)
+@example(Circle(151, -33, 100_000), 151, -32.1007, 12)  # across its edge in the north, and in the other directions
+@example(Circle(151, -33, 100_000), 151, -33.8993, 12)
+@example(Circle(151, -33, 100_000), 152.0723, -33, 12)
+@example(Circle(151, -33, 100_000), 149.9277, -33, 12)
 @example(Circle(0, 89.9, 100_000), 0, 89.9, 12)
 @example(Circle(45, 80, 5_900_000), -135, 70, 2)  # all four corners are in it, and the parallel between two is not
 @example(Circle(180, 0, MAX_RADIUS_M / 2), 0, 0, 0)
