@@ -333,3 +333,10 @@ def test_a_level_that_does_not_exist_is_refused(level: int) -> None:
 def test_a_label_with_half_a_level_is_no_cell() -> None:
     with pytest.raises(ValueError, match="two for each level"):
         level_of(bit_label(1, 1))
+
+
+def test_what_lies_behind_the_last_node_is_no_sibling() -> None:
+    nodes = np.array([[0, 0, 1], [2, 0, 1], [0, 2, 1], [2, 2, 1]], dtype=np.int64)
+    splits = np.array([[0, 0, 2]], dtype=np.int64)
+    assert kernels._merge_siblings(nodes.copy(), 3, splits, 2) == 3
+    assert kernels._merge_siblings(nodes.copy(), 4, splits, 2) == 1
