@@ -425,10 +425,3 @@ def test_a_spike_is_shed_and_the_level_comes_back(
             levels = [report.level for report in known if report is not None]
     assert max(levels) > 1 and levels[-3:] == [0, 0, 0], levels
     assert control == "capacity" or max(abs(a - b) for a, b in pairwise(levels)) == 1
-
-
-def test_the_time_to_compile_is_no_time_of_a_batch(tmp_path: Path) -> None:
-    home = PipelineFolder(tmp_path)
-    governor = Governor(home, Overload(delay_s=4.0))
-    governor.learn(Report(0, 1, 10, 0, 0, 5_000.0), Notes((), ()), is_usual=True, excused_s=4.0)
-    assert GovernorState.read(home.overload).busy_s == 1.0

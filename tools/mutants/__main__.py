@@ -42,6 +42,7 @@ def main() -> int:
     parser.add_argument("--packages", nargs="+", default=PACKAGES, help="only the mutants of these")
     parser.add_argument("--budget-s", type=float, default=120, help="tests of so many seconds are run on a mutant")
     parser.add_argument("--survivors", action="store_true", help="only those that survived before")
+    parser.add_argument("--also", nargs="+", default=[], help="tests that are newer than the baseline: tried first")
     parser.add_argument("--kept-baseline", action="store_true", help="do not measure again what the tests run")
     asked = parser.parse_args()
     sample = sampled(ROOT, asked.count, asked.seed)
@@ -96,7 +97,7 @@ def run(mutants: list[Mutant], outcomes: Outcomes, asked: argparse.Namespace) ->
         tree = trees.get()
         try:
             tests, seconds = choice.within(choice.tests(mutant), budget_s)
-            outcome = tree.tried(mutant, tests, seconds, pristine)
+            outcome = tree.tried(mutant, [*asked.also, *tests], seconds, pristine)
         finally:
             trees.put(tree)
         outcomes.add(mutant, outcome)
