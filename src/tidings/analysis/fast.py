@@ -230,29 +230,32 @@ class FastAnalyser:
         try:
             forms_of = self._folding.of(lines[:-1].tobytes())
             forms = " ".join(forms_of).split()
-            is_plain = forms == forms_of
-            forms = forms if is_plain else [*dict.fromkeys(forms)]  # some characters stand for many words
-            ids = self._word_ids(forms)
-            meanings = ids if is_plain else self._grouped(forms_of, dict(zip(forms, ids.tolist(), strict=True)))
+            meanings = self._word_ids(forms) if forms == forms_of else self._grouped(forms_of, forms)
             self._table.put(lines, meanings)
         except BaseException:
             self._forget()  # or chunks would stay that mean nothing
             raise
         self.size_bytes = self._table.size_bytes + self._groups.array.nbytes + self.vocabulary.size_bytes
 
-    def _grouped(self, forms_of: list[str], known: dict[str, int]) -> IdArray:
-        """What chunks mean that have these forms, by the ids of the words of all forms."""
-        first, groups = len(self._groups), list[int]()
-        meanings = []
-        for own in forms_of:
-            meaning = known.get(own)
-            if meaning is None:
-                meaning = -2 - first - len(groups)
-                words = [known[form] for form in own.split()]
-                groups += [len(words), *words]
-            meanings.append(meaning)
+    def _grouped(self, forms_of: list[str], forms: list[str]) -> IdArray:
+        """What chunks mean of which some have several forms or none; ``forms``: those of all chunks."""
+        distinct = [*dict.fromkeys(forms)]  # some characters stand for many words
+        known = dict(zip(distinct, self._word_ids(distinct).tolist(), strict=True))
+        words = np.fromiter(map(known.__getitem__, forms), np.int32, len(forms))
+        counts = np.fromiter(map(len, map(str.split, forms_of)), np.int64, len(forms_of))
+        others = np.flatnonzero(counts != 1)
+        ends = np.cumsum(counts[others] + 1)
+        begins = ends - counts[others] - 1
+        groups = np.empty(int(ends[-1]), dtype=np.int32)
+        groups[begins] = counts[others]
+        is_word = np.ones(len(groups), dtype=np.bool_)
+        is_word[begins] = False
+        groups[is_word] = words[np.repeat(counts != 1, counts)]
+        meanings = np.empty(len(forms_of), dtype=np.int32)
+        meanings[counts == 1] = words[np.repeat(counts == 1, counts)]
+        meanings[others] = -2 - len(self._groups) - begins
         self._groups.extend(groups)
-        return np.array(meanings, dtype=np.int32)
+        return meanings
 
     def _keep_small(self) -> None:
         """Forget all chunks if they are too many, or if what they leave out as unknown may be known by now."""
