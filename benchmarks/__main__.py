@@ -196,6 +196,7 @@ def registry(
 def engine(  # noqa: PLR0913
     part: Annotated[Part, typer.Argument(help="What is measured.")],
     *,
+    workload_name: Annotated[Name, typer.Option("--workload", help="What is asked; of words only.")] = Name.words,
     subscriptions: Subscriptions = 1_000_000,
     posts: Annotated[int, typer.Option(min=1, help="How many posts there are to publish.")] = 40_000,
     rounds: Rounds = 5,
@@ -219,10 +220,12 @@ def engine(  # noqa: PLR0913
     subscriptions. durable: the same in a folder, a thousand changes at a time.
     """
     from benchmarks import churn, latency, opening
-    from benchmarks.workloads import workload
+    from benchmarks.workloads import IN_WORDS, workload
     from tidings.cli.output import progress
 
-    asked = workload(Name.words, data, subscriptions, posts, seed)
+    if workload_name not in IN_WORDS:
+        raise typer.BadParameter(f"choose one of {', '.join(IN_WORDS)}", param_hint="--workload")
+    asked = workload(workload_name, data, subscriptions, posts, seed)
     with TemporaryDirectory(prefix="tidings-bench-") as folder:
         if part == Part.opens:
             with progress("opening", 2 * rounds) as advance:
