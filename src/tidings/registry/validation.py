@@ -1,7 +1,7 @@
 """Which rows of a bulk can be subscriptions, and what is wrong with the others?
 
-A row needs an id, a query that can be read, and an end after its beginning. Queries of plain words are recognised in the
-Arrow column, others are read by their shape; only what is left passes the parser, equal ones once.
+A row needs an id, a query that can be read, and an end after its beginning. Queries of plain words are recognised in
+the Arrow column, others are read by their shape; only what is left passes the parser, equal ones once.
 """
 
 from __future__ import annotations

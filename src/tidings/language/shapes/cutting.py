@@ -69,7 +69,6 @@ def _cut_block(column: pa.LargeStringArray) -> tuple[pa.Array, pa.Array, pa.Arra
     ends = tuple(np.empty(count, dtype=np.int64) for count in (len(column), room, room))
     counts = np.empty((len(column), 2), dtype=np.int64)
     sizes = kernels.cut(read_only(data), read_only(bounds), buffers, ends, counts)
-    sizes[0, 1] = len(column)
     shapes, texts, numbers = (
         _texts(buffer[:size], own[:count]) for buffer, own, (size, count) in zip(buffers, ends, sizes, strict=True)
     )

@@ -17,16 +17,17 @@ WORD, QUOTED, VALUE, NUMBER = 1, 2, 3, 4
 """Marks: a word, what stands between quotes, a bare value of an attribute, a plain number."""
 
 MAX_NUMBER_BYTES = 40
+MAX_VALUES = 128
 
 _SPACE, _QUOTE, _STAR, _COLON, _MINUS, _DOT, _COMMA, _ZERO, _EQUAL = (ord(c) for c in ' "*:-.,0=')
 _OPEN, _CLOSE, _LESS, _GREATER, _BACKSLASH, _TILDE = (ord(c) for c in "()<>\\~")
-_BRACKETS, _BRACKET_ENDS = (ord("["), ord("{")), (ord("]"), ord("}"))
+_SQUARE, _CURLY, _SQUARE_END, _CURLY_END, _DELETE = (ord(c) for c in "[{]}\x7f")
 _A, _D, _K, _M, _I, _N, _O, _R, _T = (ord(c) for c in "ADkmiNORT")
 
 
 def _bytes_without(signs):
     table = np.ones(256, dtype=np.bool_)
-    table[:33] = table[127] = False
+    table[:33] = table[0x7F] = False
     table[[ord(sign) for sign in signs]] = False
     return table
 
@@ -44,128 +45,143 @@ def cut(data, bounds, buffers, ends, counts):
     that is not has an empty one. ``counts`` int64[rows, 2]: how many texts and numbers were cut out of each row.
     """
     sizes = np.zeros((3, 2), dtype=np.int64)
+    values = np.empty((MAX_VALUES + 1, 3), dtype=np.int64)
     for row in range(len(bounds) - 1):
-        before = sizes.copy()
-        if not _cut_row(data, bounds[row], bounds[row + 1], buffers, ends, sizes):
-            sizes[:] = before
+        counts[row] = 0
+        if _find_values(data, bounds[row], bounds[row + 1], values):
+            at = bounds[row]
+            for n in range(1, values[0, 0]):
+                begin, end, mark = values[n]
+                kind = 2 if mark == NUMBER else 1
+                _copy(data, at, begin, buffers[0], sizes[0])
+                buffers[0][sizes[0, 0]] = mark
+                sizes[0, 0] += 1
+                _copy(data, begin, end, buffers[kind], sizes[kind])
+                ends[kind][sizes[kind, 1]] = sizes[kind, 0]
+                sizes[kind, 1] += 1
+                counts[row, kind - 1] += 1
+                at = end
+            _copy(data, at, bounds[row + 1], buffers[0], sizes[0])
         ends[0][row] = sizes[0, 0]
-        counts[row, 0], counts[row, 1] = sizes[1, 1] - before[1, 1], sizes[2, 1] - before[2, 1]
+    sizes[0, 1] = len(counts)
     return sizes
 
 
 @numba.njit(cache=True, nogil=True)
-def _cut_row(data, i, end, buffers, ends, sizes):
-    """Cut one text; False if it cannot be cut."""
+def _copy(data, i, end, buffer, size):
+    """Append the bytes from i to ``end`` to a buffer that has ``size[0]`` bytes."""
+    at = size[0]
+    for k in range(i, end):
+        buffer[at] = data[k]
+        at += 1
+    size[0] = at
+
+
+@numba.njit(cache=True, nogil=True)
+def _find_values(data, i, end, values):
+    """Fill ``values`` int64[values, 3] from its second row on: begin, end and mark of each.
+
+    ``values[0, 0]`` is the number of the next row. False if the text cannot be cut.
+    """
+    values[0, 0] = 1
     while i < end:
         c = data[i]
         if c == _SPACE or c == _OPEN or c == _CLOSE or c == _MINUS:
-            _keep(data, i, i + 1, buffers, sizes)
             i += 1
         elif c == _QUOTE:
-            i = _cut_quoted(data, i, end, buffers, ends, sizes)
+            i = _find_quoted(data, i, end, values)
         elif _IN_WORD[c]:
-            i = _cut_run(data, i, end, buffers, ends, sizes)
+            i = _find_run(data, i, end, values)
         else:
             return False
-        if i < 0:
+        if i < 0 or values[0, 0] > MAX_VALUES - 4:
             return False
     return True
 
 
 @numba.njit(cache=True, nogil=True)
-def _cut_run(data, i, end, buffers, ends, sizes):
+def _add(values, begin, end, mark):
+    n = values[0, 0]
+    values[n, 0], values[n, 1], values[n, 2] = begin, end, mark
+    values[0, 0] = n + 1
+
+
+@numba.njit(cache=True, nogil=True)
+def _find_run(data, i, end, values):
     """A word, the beginning of one, an operator, or a name and its value; returns where it ends, -1 if not surely."""
     j = i
     while j < end and _IN_WORD[data[j]]:
         j += 1
     if j < end and data[j] == _COLON:
-        _keep(data, i, j + 1, buffers, sizes)
-        return _cut_value(data, j + 1, end, buffers, ends, sizes)
-    if _is_operator(data, i, j):
-        _keep(data, i, j, buffers, sizes)
-    else:
-        _take(data, i, j, WORD, buffers, ends, sizes)
+        return _find_value(data, j + 1, end, values)
+    if not _is_operator(data, i, j):
+        _add(values, i, j, WORD)
         if j < end and data[j] == _STAR:
-            _keep(data, j, j + 1, buffers, sizes)
             j += 1
     return j if _is_end(data, j, end) else -1
 
 
 @numba.njit(cache=True, nogil=True)
-def _cut_quoted(data, i, end, buffers, ends, sizes):
+def _find_quoted(data, i, end, values):
     """What stands between quotes without a backslash, and the distance behind it."""
     j = i + 1
     while j < end and data[j] != _QUOTE:
-        if data[j] == _BACKSLASH or data[j] < _SPACE or data[j] == 127:
+        if data[j] == _BACKSLASH or data[j] < _SPACE or data[j] == _DELETE:
             return -1
         j += 1
     if j == end or j == i + 1:
         return -1
-    _keep(data, i, i + 1, buffers, sizes)
-    _take(data, i + 1, j, QUOTED, buffers, ends, sizes)
-    k = j + 1
-    if k < end and data[k] == _TILDE:
-        k += 1
-        while k < end and _is_digit(data[k]):
-            k += 1
-    _keep(data, j, k, buffers, sizes)
-    return k if _is_end(data, k, end) else -1
+    _add(values, i + 1, j, QUOTED)
+    j += 1
+    if j < end and data[j] == _TILDE:
+        j += 1
+        while j < end and _is_digit(data[j]):
+            j += 1
+    return j if _is_end(data, j, end) else -1
 
 
 @numba.njit(cache=True, nogil=True)
-def _cut_value(data, i, end, buffers, ends, sizes):
+def _find_value(data, i, end, values):
     """What stands behind the colon of a name."""
     if i == end or data[i] == _QUOTE or data[i] == _SPACE or data[i] == _OPEN:
         return i
-    if data[i] in _BRACKETS:
-        return _cut_bracket(data, i, end, buffers, ends, sizes)
-    begin = i
-    while i < end and i < begin + 2 and (data[i] == _LESS or data[i] == _GREATER or (i > begin and data[i] == _EQUAL)):
+    if data[i] == _SQUARE or data[i] == _CURLY:
+        return _find_numbers(data, i + 1, end, values)
+    is_compared = data[i] == _LESS or data[i] == _GREATER
+    if is_compared:
+        i += 2 if i + 1 < end and data[i + 1] == _EQUAL else 1
+    elif data[i] == _STAR:
         i += 1
-    is_compared = i > begin
-    if not is_compared and data[i] == _STAR:
-        i += 1
-    _keep(data, begin, i, buffers, sizes)
     j = i
     while j < end and _IN_VALUE[data[j]]:
         j += 1
     if j == i:
         return -1
-    if is_compared and _number_end(data, i, j) == j:
-        _take(data, i, j, NUMBER, buffers, ends, sizes)
-    else:
-        _take(data, i, j, VALUE, buffers, ends, sizes)
+    _add(values, i, j, NUMBER if is_compared and _number_end(data, i, j) == j else VALUE)
     if j < end and data[j] == _STAR:
-        _keep(data, j, j + 1, buffers, sizes)
         j += 1
     return j if _is_end(data, j, end) else -1
 
 
 @numba.njit(cache=True, nogil=True)
-def _cut_bracket(data, i, end, buffers, ends, sizes):
-    """Plain numbers in brackets, with their units; ``TO``, ``*`` and commas stay in the shape."""
-    _keep(data, i, i + 1, buffers, sizes)
-    i += 1
-    while i < end and data[i] not in _BRACKET_ENDS:
-        j = i
+def _find_numbers(data, i, end, values):
+    """Plain numbers up to a bracket; their units, ``TO``, ``*`` and commas stay in the shape."""
+    while i < end and data[i] != _SQUARE_END and data[i] != _CURLY_END:
         if data[i] == _SPACE or data[i] == _COMMA or data[i] == _STAR:
-            j = i + 1
+            i += 1
         elif data[i] == _T and i + 2 < end and data[i + 1] == _O and data[i + 2] == _SPACE:
-            j = i + 2
+            i += 2
         else:
-            i = _number_end(data, i, end)
-            if i < 0:
+            j = _number_end(data, i, end)
+            if j < 0 or values[0, 0] > MAX_VALUES - 4:
                 return -1
-            _take(data, j, i, NUMBER, buffers, ends, sizes)
-            j = _unit_end(data, i, end)
-            if j < end and not (data[j] == _SPACE or data[j] == _COMMA or data[j] in _BRACKET_ENDS):
+            _add(values, i, j, NUMBER)
+            i = _unit_end(data, j, end)
+            if i < end and not (
+                data[i] == _SPACE or data[i] == _COMMA or data[i] == _SQUARE_END or data[i] == _CURLY_END
+            ):
                 return -1
-        _keep(data, i, j, buffers, sizes)
-        i = j
-    if i == end:
-        return -1
-    _keep(data, i, i + 1, buffers, sizes)
-    return i + 1
+    return i + 1 if i < end else -1
 
 
 @numba.njit(cache=True, nogil=True)
@@ -222,28 +238,3 @@ def _is_end(data, i, end):
 @numba.njit(cache=True, nogil=True)
 def _is_digit(c):
     return 48 <= c <= 57
-
-
-@numba.njit(cache=True, nogil=True)
-def _keep(data, i, j, buffers, sizes):
-    """Let the shape have these bytes."""
-    size = sizes[0, 0]
-    for k in range(i, j):
-        buffers[0][size] = data[k]
-        size += 1
-    sizes[0, 0] = size
-
-
-@numba.njit(cache=True, nogil=True)
-def _take(data, i, j, mark, buffers, ends, sizes):
-    """Cut these bytes out as a value, and let the shape have a mark."""
-    buffers[0][sizes[0, 0]] = mark
-    sizes[0, 0] += 1
-    kind = 2 if mark == NUMBER else 1
-    size = sizes[kind, 0]
-    for k in range(i, j):
-        buffers[kind][size] = data[k]
-        size += 1
-    ends[kind][sizes[kind, 1]] = size
-    sizes[kind, 0] = size
-    sizes[kind, 1] += 1
