@@ -34,7 +34,8 @@ _TEMPLATES = (
     "{}", "{} {}", "{} {} {}", "{} OR {}", "({} OR {}) {}", "{} -{}", "{} NOT {}", "{} AND {}", "-({} OR {}) fire",
     "{}*", '"{} {}"', '"{}"~2 {}', '"{}"{}', "x:{}", "x:{} {}", 'x:"{}"', "x:{}*", "x:*{}", "x:*{}*", "x:>{}",
     "x:>={} y:<{}", "x:[{} TO {}]", "x:{{{} TO {}]", "x:[* TO {}]", "x:>{} x:>{}", "fire -x:<={}", "x:{}..{}", "x: {}",
-    "has:{}", "has:x {}", "topic:{}", "topic:a/{} {}", "x:({} OR {})", "bounding_box:[{} {} {} {}]", "{} -bounding_box:"
+    "has:{}", "has:x {}", "topic:{}", "topic:a/{} {}", "x:({} OR {})", "topic:({} OR {} OR {})",
+    'fire -x:({} OR "{}")', "bounding_box:[{} {} {} {}]", "{} -bounding_box:"
     "[{},{} , {} {}]", "({} OR {}) bounding_box:[1 2 {} 4]", "point_radius:[{} {} {}km]", "point_radius:[1 2 {}]",
     "{}:5", "{}:>5", "http:{}", "symbol:{} volume:>{} {}", "bounding_box:{}", "bounding_box: [{} 2 3 4]", "{}({})",
 )  # fmt: skip
@@ -104,6 +105,7 @@ def test_hostile_texts_give_what_the_parser_gives() -> None:
         "class:STOCK symbol:ZBH volume:>826105 -high:<=79.67",
         'fire "white house"~2 -terror* topic:news/sport has:price name:*son x:[1 TO 2.5} y:[* TO 7]',
         "covid-19 白宫 o'brien's symbol:\"a b\"",
+        'symbol:(YHOO OR "a b" OR BRK-B) -topic:(news OR ads/x)',
     ],
 )
 def test_usual_queries_are_read_by_their_shape(query: str) -> None:
@@ -145,5 +147,6 @@ def test_numbers_are_those_of_the_parser(numbers: list[str]) -> None:
 
 
 def test_a_shape_with_a_condition_that_is_no_column_has_none() -> None:
-    for shape in ("x:(\x01 OR \x01)", "x: \x01", "point_radius:[\x04 \x04 \x04km]", "x:[* TO *]", "", "AND", "x:"):
+    listed = ("x:(\x01 \x01)", "x:(\x01* OR \x01)", "x:(-\x01 OR \x01)")
+    for shape in (*listed, "x: \x01", "point_radius:[\x04 \x04 \x04km]", "x:[* TO *]", "", "AND", "x:"):
         assert conditions_of(shape) is None

@@ -18,6 +18,7 @@ import pyarrow as pa
 from tidings.analysis import Analyser
 from tidings.arrays import IntArray
 from tidings.language.atoms import ResolvedAtom, Sequence, resolve
+from tidings.language.plain import PlainWords
 from tidings.language.reader import Reader
 from tidings.language.shapes.kernels import NUMBER, QUOTED, VALUE, WORD
 from tidings.model.errors import QueryError
@@ -34,12 +35,14 @@ MAX_CONDITIONS = 32
 
 _LARGEST = math.nextafter(math.inf, 0)
 _NUMBER, _TEXT = chr(NUMBER), f"[{chr(WORD)}{chr(QUOTED)}{chr(VALUE)}]"
+_ITEM = f'{chr(WORD)}|"{chr(QUOTED)}"'
 _NAME = r"[^\s()\[\]\":\-\x01-\x04][^\s()\[\]\":\x01-\x04]*"
 _CONDITION = re.compile(
     rf"""
     bounding_box:\[\ ?(?P<box>{_NUMBER}(?:(?:\ |\ ?,\ ?){_NUMBER}){{3}})\ ?\]
   | (?P<compared>{_NAME}):(?P<sign>[<>]=?){_NUMBER}
   | (?P<between>{_NAME}):(?P<open>[\[{{])(?P<low>[*{_NUMBER}])\ TO\ (?P<high>[*{_NUMBER}])(?P<close>[\]}}])
+  | (?P<listed>{_NAME}:)\((?P<items>(?:{_ITEM})(?:\ OR\ (?:{_ITEM}))*)\)
   | (?P<before>(?:{_NAME}:)?[<>=]*["*]?){_TEXT}(?P<after>["*]?(?:~[0-9]+)?)
     """,
     re.VERBOSE,
@@ -53,6 +56,9 @@ class TextCondition:
 
     before: str
     after: str
+
+
+_WORD = TextCondition("", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,25 +87,29 @@ def conditions_of(shape: str) -> tuple[Condition, ...] | None:
     (TextCondition(before='class:', after=''), RangeCondition(name='high', has_low=True, has_high=False, \
 low_included=False, high_included=True))
     """
-    found = tuple(map(_condition, _CONDITION.finditer(shape)))
+    found = tuple(condition for part in _CONDITION.finditer(shape) for condition in _conditions(part))
     if not found or len(found) > MAX_CONDITIONS or not _JOINED.fullmatch(_CONDITION.sub(" ", shape)):
         return None
     is_open = (isinstance(each, RangeCondition) and not (each.has_low or each.has_high) for each in found)
     return None if any(is_open) else found
 
 
-def _condition(found: re.Match[str]) -> Condition:
+def _conditions(found: re.Match[str]) -> list[Condition]:
+    """One condition, or one for each item of a list."""
     if found["box"]:
-        return BoxCondition()
+        return [BoxCondition()]
     if found["compared"]:
         included = found["sign"].endswith("=")
         is_low = found["sign"].startswith(">")
-        return RangeCondition(found["compared"], is_low, not is_low, included or not is_low, included or is_low)
+        return [RangeCondition(found["compared"], is_low, not is_low, included or not is_low, included or is_low)]
     if found["between"]:
         has_low, has_high = found["low"] != "*", found["high"] != "*"
-        included = not has_low or found["open"] == "[", not has_high or found["close"] == "]"
-        return RangeCondition(found["between"], has_low, has_high, *included)
-    return TextCondition(found["before"], found["after"])
+        sides = not has_low or found["open"] == "[", not has_high or found["close"] == "]"
+        return [RangeCondition(found["between"], has_low, has_high, *sides)]
+    if found["listed"]:
+        quotes = ['"' if item.startswith('"') else "" for item in found["items"].split(" OR ")]
+        return [TextCondition(found["listed"] + quote, quote) for quote in quotes]
+    return [TextCondition(found["before"], found["after"])]
 
 
 class Atoms:
@@ -109,6 +119,7 @@ class Atoms:
         self.atoms: list[ResolvedAtom] = []
         self._texts = texts
         self._analyser = analyser
+        self._plain = PlainWords(analyser)
         self._known: dict[ResolvedAtom, int] = {}
         self._numbers: dict[TextCondition, IntArray] = {}
 
@@ -123,20 +134,21 @@ class Atoms:
         return known[texts]
 
     def _number(self, condition: TextCondition, text: str) -> int:
+        if condition == _WORD and (words := self._plain.read(text)):
+            return self._known_number(Sequence(tuple(words)))
         try:
             atom = Reader(condition.before + text + condition.after).read()
-            if isinstance(atom, And | Or | Not):
+            if isinstance(atom, And | Or | Not | Range | Within):
                 return NOT_CARRIED
             resolved = resolve(atom, self._analyser)
         except QueryError:
             return NOT_CARRIED
-        if resolved is None:
-            return NOTHING
-        if isinstance(resolved, Range | Within):
-            return NOT_CARRIED
-        number = self._known.setdefault(resolved, len(self.atoms))
+        return NOTHING if resolved is None else self._known_number(resolved)
+
+    def _known_number(self, atom: ResolvedAtom) -> int:
+        number = self._known.setdefault(atom, len(self.atoms))
         if number == len(self.atoms):
-            self.atoms.append(resolved)
+            self.atoms.append(atom)
         return number
 
     def sizes(self) -> IntArray:

@@ -7,14 +7,18 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tidings.arrays import IntArray
 from tidings.arrays.growing import read_only
 from tidings.arrays.strings import text_bytes
 from tidings.language.shapes import kernels
 
-_BLOCK_ROWS = 1 << 15
+_BLOCK_ROWS = 1 << 13
 """So many texts are cut at a time: room for their values is made by the length of the texts."""
+
+_MAX_BYTES = 2_048
+"""Longer texts are not cut: they may be too long when they are written out, so the parser has to look at them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,7 +47,8 @@ def cut_texts(column: pa.LargeStringArray) -> Cut:
     >>> [cut.shapes[n] for n in cut.shape_of], cut.texts.to_pylist(), cut.numbers
     (['\\x01 bounding_box:[\\x04 \\x04 \\x04 \\x04]', ''], ['fire'], array([1. , 2. , 3.5, 4. ]))
     """
-    blocks = [_cut_block(column.slice(at, _BLOCK_ROWS)) for at in range(0, len(column), _BLOCK_ROWS)]
+    short = pc.if_else(pc.less_equal(pc.binary_length(column), _MAX_BYTES), column, "")
+    blocks = [_cut_block(short.slice(at, _BLOCK_ROWS)) for at in range(0, len(short), _BLOCK_ROWS)]
     shapes, texts = (pa.chunked_array([block[kind] for block in blocks], pa.large_string()) for kind in (0, 1))
     numbers = pa.chunked_array([block[2] for block in blocks], pa.float64())
     counts = np.concatenate([np.zeros((1, 2), dtype=np.int64), *(block[3] for block in blocks)])
@@ -65,8 +70,9 @@ def cut_texts(column: pa.LargeStringArray) -> Cut:
 def _cut_block(column: pa.LargeStringArray) -> tuple[pa.Array, pa.Array, pa.Array, IntArray]:
     data, bounds = text_bytes(column)
     room = int(bounds[-1] - bounds[0])
+    most_values = min(room, len(column) * kernels.MAX_VALUES)
     buffers = tuple(np.empty(room, dtype=np.uint8) for _ in range(3))
-    ends = tuple(np.empty(count, dtype=np.int64) for count in (len(column), room, room))
+    ends = tuple(np.empty(count, dtype=np.int64) for count in (len(column), most_values, most_values))
     counts = np.empty((len(column), 2), dtype=np.int64)
     sizes = kernels.cut(read_only(data), read_only(bounds), buffers, ends, counts)
     shapes, texts, numbers = (

@@ -36,7 +36,7 @@ from tidings.language.shapes.conditions import (
 from tidings.language.shapes.cutting import Cut, cut_texts
 from tidings.model.errors import QueryError
 
-FEW = 16
+FEW = 64
 """Fewer queries than that are parsed one by one in less time."""
 
 Form = tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
@@ -68,10 +68,10 @@ class Shaped:
 def read_shapes(queries: pa.Array | pa.ChunkedArray, analyser: Analyser) -> Shaped:
     """The queries of a column that can be read by their shape; each is one that the parser takes.
 
-    >>> queries = [f"fire price:>{n}" for n in range(20)] + ["fire price:>"]
+    >>> queries = [f"fire price:>{n}" for n in range(100)] + ["fire price:>"]
     >>> [group] = read_shapes(pa.array(queries), analyser=Analyser()).groups
     >>> len(group.rows), group.form, group.columns[1].low[:3]
-    (20, (((0, 1), ()),), array([0., 1., 2.]))
+    (100, (((0, 1), ()),), array([0., 1., 2.]))
     """
     if len(queries) < FEW:  # nor are kernels compiled for a few
         return Shaped((), [])
