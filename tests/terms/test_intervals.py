@@ -168,7 +168,8 @@ def test_an_array_with_what_is_not_finite_is_refused(number: float) -> None:
 @given(st.lists(st.tuples(numbers, numbers), min_size=1, max_size=5), sizes)
 def test_many_ranges_are_covered_as_one_by_one(pairs: list[tuple[float, float]], size: int) -> None:
     ends = [(min(pair), max(pair)) for pair in pairs]
-    found = cover_many(*(np.array(side) for side in zip(*ends, strict=True)), size)
+    low, high = np.array(ends).T
+    found = cover_many(low, high, size)
     one_by_one = [cover(low, high, size) for low, high in ends]
     assert found.labels.tolist() == [label for own in one_by_one for label in own]
     assert np.diff(found.offsets).tolist() == [len(own) for own in one_by_one]

@@ -67,7 +67,7 @@ def test_a_term_costs_by_the_rows_that_have_it() -> None:
 @pytest.mark.parametrize("count", [0, 1, 2, 255, 256, 1000])
 def test_places_in_rectangles_are_counted_exactly(count: int) -> None:
     rng = np.random.default_rng(count)
-    lon, lat = rng.integers(-9, 10, count) * 20.0, rng.integers(-9, 10, count) * 10.0
+    lon, lat = (rng.integers(-9, 10, count).astype(np.float64) * width for width in (20, 10))
     lon[: count // 10] = np.nan
     west, east = np.sort(rng.integers(-10, 11, (2, 300)) * 18.0, axis=0)
     south, north = np.sort(rng.integers(-10, 11, (2, 300)) * 9.0, axis=0)
