@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 
 import pyarrow as pa
 import pytest
@@ -44,7 +45,9 @@ def mixed_queries(rng: random.Random, count: int) -> list[str]:
         return rng.choice((
             f"symbol:{value}", f"price:>{bound}", f"price:<={bound}", f"price:[{bound} TO 3}}", f"price:[* TO {bound}]",
             f"symbol:{value}*", f"symbol:*{value}", f"topic:{rng.choice(PATHS)}", "has:price", f'"{word()} {word()}"~1',
-            f'"{word()} {word()}"', f"{word()[:2]}*", box(), word(), word(),
+            f'"{word()} {word()}"', f"{word()[:2]}*", box(), word(), word(), f"symbol:({value} OR AB)",
+            f"point_radius:[{rng.randint(0, 4)} {rng.randint(0, 4)} {rng.choice((1, 120, 400))}km]",
+            f"when:>=2020-01-0{rng.randint(1, 7)}", f"when:[2020-01-01 TO 2020-01-0{rng.randint(1, 7)}]",
         ))  # fmt: skip
 
     forms = (
@@ -70,6 +73,7 @@ def mixed_posts(rng: random.Random, count: int) -> pa.Table:
         "lat": pa.array([post.lat for post in posts], pa.float64()),
         "lon": pa.array([post.lon for post in posts], pa.float64()),
         "topic": pa.array([list(post.topics) for post in posts], pa.list_(pa.string())),
+        "when": pa.array([datetime(2020, 1, rng.randint(1, 7)) for _ in range(count)], pa.timestamp("us", tz="UTC")),
         "symbol": [rng.choice((*SYMBOLS, "AB", None)) for _ in range(count)],
         "price": pa.array([rng.choice((0, 0.5, 1, 2, 2.5, 3, 4, None)) for _ in range(count)], pa.float64()),
     })  # fmt: skip

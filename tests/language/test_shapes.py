@@ -37,6 +37,7 @@ _TEMPLATES = (
     "has:{}", "has:x {}", "topic:{}", "topic:a/{} {}", "x:({} OR {})", "topic:({} OR {} OR {})",
     'fire -x:({} OR "{}")', "bounding_box:[{} {} {} {}]", "{} -bounding_box:"
     "[{},{} , {} {}]", "({} OR {}) bounding_box:[1 2 {} 4]", "point_radius:[{} {} {}km]", "point_radius:[1 2 {}]",
+    "ts:[{} TO {}]", "x:>{} x:[{} TO *]", "point_radius:[{},{} 5km] point_radius:[1 2 {}]",
     "{}:5", "{}:>5", "http:{}", "symbol:{} volume:>{} {}", "bounding_box:{}", "bounding_box: [{} 2 3 4]", "{}({})",
 )  # fmt: skip
 
@@ -106,6 +107,7 @@ def test_hostile_texts_give_what_the_parser_gives() -> None:
         'fire "white house"~2 -terror* topic:news/sport has:price name:*son x:[1 TO 2.5} y:[* TO 7]',
         "covid-19 白宫 o'brien's symbol:\"a b\"",
         'symbol:(YHOO OR "a b" OR BRK-B) -topic:(news OR ads/x)',
+        "fire ts:>2020-01-01 ts:[2020-01-01 TO 2021-01-01T10:00:00Z} -point_radius:[151.2 -33.9 16km]",
     ],
 )
 def test_usual_queries_are_read_by_their_shape(query: str) -> None:
@@ -148,5 +150,5 @@ def test_numbers_are_those_of_the_parser(numbers: list[str]) -> None:
 
 def test_a_shape_with_a_condition_that_is_no_column_has_none() -> None:
     listed = ("x:(\x01 \x01)", "x:(\x01* OR \x01)", "x:(-\x01 OR \x01)")
-    for shape in (*listed, "x: \x01", "point_radius:[\x04 \x04 \x04km]", "x:[* TO *]", "", "AND", "x:"):
+    for shape in (*listed, "x: \x01", "point_radius:[\x04 \x04 \x04]", "x:[* TO *]", "", "AND", "x:"):
         assert conditions_of(shape) is None

@@ -71,13 +71,13 @@ class Filer:
         some of a query's entries elsewhere.
         """
         across = self._entry(0, terms, [area, *areas], others)
-        inside = across if _is_box(area) else self._entry(0, terms, areas, others)
-        return [(inside if is_inside else across)._replace(guard=guard) for guard, is_inside in self._cover(area)]
+        inside = across if is_box(area) else self._entry(0, terms, areas, others)
+        return [(inside if is_inside else across)._replace(guard=guard) for guard, is_inside in self.cover(area)]
 
     def _entry(self, guard: int, terms: list[int], areas: list[Range | Within], others: list[int]) -> Entry:
         """What is left: further terms, then areas, the first box among them as the test."""
         numbers = [self.predicates.number(area, self.terms) for area in areas]
-        boxes = [n for n, area in zip(numbers, areas, strict=True) if _is_box(area)]
+        boxes = [n for n, area in zip(numbers, areas, strict=True) if is_box(area)]
         test = boxes[0] if boxes else NO_TEST
         first, *rest = terms or [kernels.ALWAYS]
         return Entry(guard, first, test, (*rest, *(asked(n) for n in numbers if n != test), *others))
@@ -86,10 +86,8 @@ class Filer:
         self, atom: ResolvedAtom, costs: dict[int, float], areas: list[tuple[float, Range | Within]], others: list[int]
     ) -> None:
         """Add what a required atom asks: terms with their cost, areas, other predicates."""
-        if isinstance(atom, Range):
-            areas.append((self._cost(atom), atom))
-        elif isinstance(atom, Within):
-            areas.append((self.sample.region(atom.region), atom))
+        if isinstance(atom, Range | Within):
+            areas.append((self.area_cost(atom), atom))
         else:
             costs.update(self.costs_of(atom))
             if is_phrase(atom):
@@ -101,8 +99,10 @@ class Filer:
             return [(self.terms.word(word), self.sample.word(word)) for word in atom.words]
         return [(self.terms.term(atom), self.sample.term(atom))]
 
-    def _cost(self, asked: Range) -> float:
-        """The cost of a range: of all that its cover holds, which is far wider where an end is open."""
+    def area_cost(self, asked: Range | Within) -> float:
+        """The cost of a range or a region: of all that its cover holds, which is far wider where an end is open."""
+        if isinstance(asked, Within):
+            return self.sample.region(asked.region)
         slot, low, high = range_keys(asked)
         labels = _labels(asked)
         if labels:
@@ -115,7 +115,7 @@ class Filer:
             return asked(self.predicates.number(atom, self.terms), negated=True)
         return absent(self.terms.word(atom.words[0]) if isinstance(atom, Sequence) else self.terms.term(atom))
 
-    def _cover(self, atom: Range | Within) -> list[tuple[int, bool]]:
+    def cover(self, atom: Range | Within) -> list[tuple[int, bool]]:
         """Terms of which a publication in the area has exactly one, and whether having it is being in the area."""
         if isinstance(atom, Within):
             parts = cells.cover_parts(atom.region, MAX_COVER)
@@ -147,7 +147,8 @@ def is_phrase(atom: ResolvedAtom) -> TypeGuard[Sequence]:
     return isinstance(atom, Sequence) and len(atom.words) > 1
 
 
-def _is_box(area: Range | Within) -> bool:
+def is_box(area: Range | Within) -> bool:
+    """Whether an area is a range of keys or two, which a test can ask for."""
     return isinstance(area, Range) or isinstance(area.region, Rectangle)
 
 

@@ -15,18 +15,18 @@ import numpy.typing as npt
 
 from tidings.arrays import IdArray, IntArray
 from tidings.arrays.distinct import distinct_lists
-from tidings.index.areas import Area, area_of, numbered
+from tidings.index.areas import Area, AtomArea, BoxArea, RangeArea, column_area, numbered
 from tidings.index.entries import NO_TEST, Loose, joined
 from tidings.index.filing import Filer, absent, asked, is_phrase
 from tidings.index.kernels import ALWAYS
+from tidings.language.atoms import ResolvedAtom
 from tidings.language.atoms import Sequence as WordSequence
 from tidings.language.shapes.conditions import Texts
 from tidings.language.shapes.reading import Alike, Shaped
 from tidings.model.query import Range, Within
 
 FloatArray = npt.NDArray[np.float64]
-
-_NO_GUARDS = np.zeros(0, dtype=np.int32)
+BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +55,7 @@ def file_shaped(shaped: Shaped, filer: Filer) -> list[FiledGroup]:
     """File all groups; equal queries of a group are one."""
     distinct = [_distinct(group) for group in shaped.groups]
     atoms = _Atoms(shaped, filer)
-    areas = _areas([group for group, _ in distinct], filer)
+    areas = _areas([group for group, _ in distinct], shaped.atoms, filer)
     return [
         FiledGroup(whole.rows, queries, len(group.rows), tuple(_filed(group, atoms, own, *each) for each in group.form))
         for whole, (group, queries), own in zip(shaped.groups, distinct, areas, strict=True)
@@ -93,7 +93,8 @@ class _Atoms:
         self.are_words = np.zeros(len(used), dtype=np.bool_)
         for number in np.flatnonzero(used).tolist():
             atom = shaped.atoms[number]
-            assert not isinstance(atom, Range | Within)  # those are columns of their own
+            if isinstance(atom, Range | Within):  # an area
+                continue
             own = filer.costs_of(atom)
             self.are_words[number] = isinstance(atom, WordSequence)
             self.begins[number], self.sizes[number] = len(terms), len(own)
@@ -113,22 +114,26 @@ Areas = dict[int, tuple[Area, IdArray]]
 """The areas of a group by column, and the numbers of their predicates."""
 
 
-def _areas(groups: list[Alike], filer: Filer) -> list[Areas]:
-    places = [(g, place, column) for g, group in enumerate(groups) for place, column in enumerate(group.columns)]
-    found = [
-        (g, place, area_of(column, filer.terms, filer.sample))
-        for g, place, column in places
-        if not isinstance(column, Texts) and place in _used(groups[g])
-    ]
+def _areas(groups: list[Alike], known: Sequence[ResolvedAtom], filer: Filer) -> list[Areas]:
     areas: list[Areas] = [{} for _ in groups]
-    for (g, place, area), numbers in zip(found, numbered([a for _, _, a in found], filer.predicates), strict=True):
+    columns: list[tuple[int, int, BoxArea | RangeArea]] = []
+    for g, group in enumerate(groups):
+        for place in sorted(_used(group)):
+            column = group.columns[place]
+            if not isinstance(column, Texts):
+                columns.append((g, place, column_area(column, filer.terms, filer.sample)))
+            elif isinstance(known[column.atoms[0]], Range | Within):
+                own = AtomArea.of(column, known, filer)
+                areas[g][place] = own, own.predicates()
+    for (g, place, area), numbers in zip(columns, numbered([a for _, _, a in columns], filer.predicates), strict=True):
         areas[g][place] = area, numbers
     return areas
 
 
 def _filed(group: Alike, atoms: _Atoms, areas: Areas, required: tuple[int, ...], forbidden: tuple[int, ...]) -> Filed:
     """File one conjunction of the queries of a group."""
-    texts = [column.atoms for column in (group.columns[place] for place in required) if isinstance(column, Texts)]
+    of_text = [group.columns[place] for place in required if place not in areas]
+    texts = [column.atoms for column in of_text if isinstance(column, Texts)]
     parts = [atoms.terms(own) for own in texts]
     own_areas = [areas[place] for place in required if place in areas]
     phrases = [asked(atoms.predicates[own]) for own in texts if atoms.sizes[own[0]] > 1]
@@ -149,7 +154,7 @@ def _filed(group: Alike, atoms: _Atoms, areas: Areas, required: tuple[int, ...],
 def _forbidden(place: int, group: Alike, atoms: _Atoms, areas: Areas) -> IntArray:
     """What a stream asks that a column does not hold."""
     column = group.columns[place]
-    if not isinstance(column, Texts):
+    if place in areas or not isinstance(column, Texts):
         return asked(areas[place][1].astype(np.int64), negated=True)
     if atoms.sizes[column.atoms[0]] > 1:
         return asked(atoms.predicates[column.atoms], negated=True)
@@ -161,13 +166,14 @@ class _Asking:
     """What the queries of a group ask in a conjunction.
 
     ``terms`` int32[queries, most], the rarest first, of which the first ``counts`` are to be taken. ``predicates`` of
-    areas, the rarest first; ``rarest`` says which area that is, -1 where the rarest term is to be the guard.
-    ``others``: what else a stream asks for.
+    areas, the rarest first, and which of those ``are_boxes``; ``rarest`` says which area that is, -1 where the rarest
+    term is to be the guard. ``others``: what else a stream asks for.
     """
 
     terms: IdArray
     counts: IntArray
     predicates: IdArray
+    are_boxes: BoolArray
     rarest: IntArray
     others: IdArray
 
@@ -178,46 +184,60 @@ class _Asking:
         area_costs = _beside(len(terms), [area.costs for area, _ in areas], np.float64)
         order = np.argsort(area_costs, axis=1, kind="stable")
         predicates = _sorted(_beside(len(terms), [numbers for _, numbers in areas], np.int32), order)
+        are_boxes = np.array([area.is_box for area, _ in areas], dtype=np.bool_)[order]
         rarest = np.full(len(terms), -1)
         if areas:
             is_guard = np.ones(len(terms), dtype=np.bool_)
             if terms.shape[1]:
                 is_guard = area_costs.min(axis=1) < costs[:, 0]
             rarest[is_guard] = order[is_guard, 0]
-        return cls(*_first_of_each(terms), predicates, rarest, others)
+        return cls(*_first_of_each(terms), predicates, are_boxes, rarest, others)
 
     def entries(self, areas: list[Area]) -> Loose:
         """The entries, those under terms first."""
         by_term = np.flatnonzero(self.rarest < 0)
-        found = [self._entries(by_term, self.terms[by_term, 0] if len(by_term) else _NO_GUARDS, taken=1)]
+        found = [self._entries(by_term, terms_taken=1)]
         for number, area in enumerate(areas):
             rows = np.flatnonzero(self.rarest == number)
-            if not len(rows):
-                continue
-            parts, guards = area.guards(rows)
-            entries = self._entries(rows, np.zeros(len(rows), dtype=np.int32), taken=0)
-            found.append(replace(entries.taken(np.repeat(np.arange(len(rows)), parts)), guards=guards))
+            if len(rows):
+                parts, terms, inside = area.guards(rows)
+                each = np.repeat(np.arange(len(rows)), parts)
+                found.append(_under(self._entries(rows), each[~inside], terms[~inside]))
+                if inside.any():
+                    found.append(_under(self._entries(rows, areas_taken=1), each[inside], terms[inside]))
         return joined(found)
 
-    def _entries(self, rows: IntArray, guards: IdArray, taken: int) -> Loose:
-        """The entries of some queries; so many terms of each are ``taken`` as guards and not asked for again."""
-        terms, counts = self.terms[rows, taken:], self.counts[rows] - taken
-        firsts, tests = np.full(len(rows), ALWAYS, dtype=np.int32), np.full(len(rows), NO_TEST, dtype=np.int32)
-        predicates = self.predicates[rows]
+    def _entries(self, rows: IntArray, terms_taken: int = 0, areas_taken: int = 0) -> Loose:
+        """The entries of some queries; the rarest so many terms or areas are guards and not asked for again.
+
+        A term that is taken is the guard; where none is, that is still to be said.
+        """
+        terms, counts = self.terms[rows, terms_taken:], self.counts[rows] - terms_taken
+        predicates, are_boxes = self.predicates[rows, areas_taken:], self.are_boxes[rows, areas_taken:]
+        guards, firsts = (np.full(len(rows), ALWAYS, dtype=np.int32) for _ in range(2))
+        tests = np.full(len(rows), NO_TEST, dtype=np.int32)
+        if terms_taken and len(rows):
+            guards = self.terms[rows, 0]
         if terms.shape[1]:
             firsts = np.where(counts > 0, terms[:, 0], ALWAYS).astype(np.int32)
         if predicates.shape[1]:
-            tests = predicates[:, 0]
-        further, areas, others = terms[:, 1:], predicates[:, 1:], self.others[rows]
-        streams = np.hstack([further, asked(areas.astype(np.int64)).astype(np.int32), others])
+            box = predicates[np.arange(len(rows)), are_boxes.argmax(axis=1)]
+            tests = np.where(are_boxes.any(axis=1), box, NO_TEST).astype(np.int32)
+        further, others = terms[:, 1:], self.others[rows]
+        streams = np.hstack([further, asked(predicates.astype(np.int64)).astype(np.int32), others])
         is_there = np.hstack(
             [
                 np.arange(further.shape[1]) < counts[:, None] - 1,
-                areas != tests[:, None],
+                predicates != tests[:, None],
                 np.ones(others.shape, dtype=np.bool_),
             ]
         )
         return Loose(guards, firsts, tests, is_there.sum(axis=1), streams[is_there], rows.astype(np.int32))
+
+
+def _under(entries: Loose, each: IntArray, guards: IdArray) -> Loose:
+    """Some of the entries, each under its guard."""
+    return replace(entries.taken(each), guards=guards)
 
 
 def _beside(count: int, parts: Sequence[npt.NDArray[Any]], kind: npt.DTypeLike) -> npt.NDArray[Any]:

@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +23,7 @@ from tidings.language.plain import PlainWords
 from tidings.language.reader import Reader
 from tidings.language.shapes.kernels import NUMBER, QUOTED, VALUE, WORD
 from tidings.model.errors import QueryError
-from tidings.model.query import And, Not, Or, Range, Within
+from tidings.model.query import And, Atom, Not, Or, Range, Within
 from tidings.model.region import Rectangle
 
 FloatArray = npt.NDArray[np.float64]
@@ -31,19 +32,22 @@ BoolArray = npt.NDArray[np.bool_]
 NOT_CARRIED, NOTHING = -1, -2
 """In place of the number of an atom: this value is left to the parser; it is a stop word and asks for nothing."""
 
+AREA = -1
+"""In place of the number of its terms: an atom that no term decides, a range of instants or a circle."""
+
 MAX_CONDITIONS = 32
 
 _LARGEST = math.nextafter(math.inf, 0)
 _NUMBER, _TEXT = chr(NUMBER), f"[{chr(WORD)}{chr(QUOTED)}{chr(VALUE)}]"
 _ITEM = f'{chr(WORD)}|"{chr(QUOTED)}"'
-_NAME = r"[^\s()\[\]\":\-\x01-\x04][^\s()\[\]\":\x01-\x04]*"
+_NAME = r"[^\s()\[\]\":\-\x01-\x04][^\s()\[\]\":\x01-\x04]{0,63}"
 _CONDITION = re.compile(
     rf"""
     bounding_box:\[\ ?(?P<box>{_NUMBER}(?:(?:\ |\ ?,\ ?){_NUMBER}){{3}})\ ?\]
   | (?P<compared>{_NAME}):(?P<sign>[<>]=?){_NUMBER}
   | (?P<between>{_NAME}):(?P<open>[\[{{])(?P<low>[*{_NUMBER}])\ TO\ (?P<high>[*{_NUMBER}])(?P<close>[\]}}])
   | (?P<listed>{_NAME}:)\((?P<items>(?:{_ITEM})(?:\ OR\ (?:{_ITEM}))*)\)
-  | (?P<before>(?:{_NAME}:)?[<>=]*["*]?){_TEXT}(?P<after>["*]?(?:~[0-9]+)?)
+  | (?P<before>(?:{_NAME}:)?[<>=]*["*\[{{]?){_TEXT}(?P<after>["*\]}}]?(?:~[0-9]+)?)
     """,
     re.VERBOSE,
 )
@@ -138,7 +142,7 @@ class Atoms:
             return self._known_number(Sequence(tuple(words)))
         try:
             atom = Reader(condition.before + text + condition.after).read()
-            if isinstance(atom, And | Or | Not | Range | Within):
+            if isinstance(atom, And | Or | Not) or _is_column(atom):
                 return NOT_CARRIED
             resolved = resolve(atom, self._analyser)
         except QueryError:
@@ -152,8 +156,21 @@ class Atoms:
         return number
 
     def sizes(self) -> IntArray:
-        """How many words each atom is made of: a sequence has its words, any other atom is one term."""
-        return np.array([len(atom.words) if isinstance(atom, Sequence) else 1 for atom in self.atoms], dtype=np.int64)
+        """How many terms fulfil each atom: a sequence has its words, an area AREA, any other atom 1."""
+        return np.array([_size(atom) for atom in self.atoms], dtype=np.int64)
+
+
+def _size(atom: ResolvedAtom) -> int:
+    if isinstance(atom, Sequence):
+        return len(atom.words)
+    return AREA if isinstance(atom, Range | Within) else 1
+
+
+def _is_column(atom: Atom) -> bool:
+    """Whether an atom may be equal to one of a column of numbers, which has no number here."""
+    if isinstance(atom, Range):
+        return not isinstance(atom.high if atom.low is None else atom.low, datetime)
+    return isinstance(atom, Within) and isinstance(atom.region, Rectangle)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

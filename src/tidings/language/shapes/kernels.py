@@ -14,7 +14,7 @@ import numba
 import numpy as np
 
 WORD, QUOTED, VALUE, NUMBER = 1, 2, 3, 4
-"""Marks: a word, what stands between quotes, a bare value of an attribute, a plain number."""
+"""Marks: a word, what stands between quotes, a bare value of an attribute or all in its brackets, a plain number."""
 
 MAX_NUMBER_BYTES = 40
 MAX_VALUES = 128
@@ -22,7 +22,7 @@ MAX_VALUES = 128
 _SPACE, _QUOTE, _STAR, _COLON, _MINUS, _DOT, _COMMA, _ZERO, _EQUAL = (ord(c) for c in ' "*:-.,0=')
 _OPEN, _CLOSE, _LESS, _GREATER, _BACKSLASH, _TILDE = (ord(c) for c in "()<>\\~")
 _SQUARE, _CURLY, _SQUARE_END, _CURLY_END, _DELETE = (ord(c) for c in "[{]}\x7f")
-_A, _D, _K, _M, _I, _N, _O, _R, _T = (ord(c) for c in "ADkmiNORT")
+_A, _D, _N, _O, _R, _T = (ord(c) for c in "ADNORT")
 
 
 def _bytes_without(signs):
@@ -146,7 +146,7 @@ def _find_value(data, i, end, values):
     if i == end or data[i] == _QUOTE or data[i] == _SPACE or data[i] == _OPEN:
         return i
     if data[i] == _SQUARE or data[i] == _CURLY:
-        return _find_numbers(data, i + 1, end, values)
+        return _find_in_brackets(data, i + 1, end, values)
     is_compared = data[i] == _LESS or data[i] == _GREATER
     if is_compared:
         i += 2 if i + 1 < end and data[i + 1] == _EQUAL else 1
@@ -164,8 +164,27 @@ def _find_value(data, i, end, values):
 
 
 @numba.njit(cache=True, nogil=True)
+def _find_in_brackets(data, i, end, values):
+    """Plain numbers up to a bracket, or else all that stands there as one value."""
+    known = values[0, 0]
+    j = _find_numbers(data, i, end, values)
+    if j >= 0:
+        return j
+    values[0, 0] = known
+    j = i
+    while j < end and data[j] != _SQUARE_END and data[j] != _CURLY_END:
+        if data[j] < _SPACE or data[j] == _DELETE:
+            return -1
+        j += 1
+    if j == end or j == i:
+        return -1
+    _add(values, i, j, VALUE)
+    return j + 1
+
+
+@numba.njit(cache=True, nogil=True)
 def _find_numbers(data, i, end, values):
-    """Plain numbers up to a bracket; their units, ``TO``, ``*`` and commas stay in the shape."""
+    """Plain numbers up to a bracket; ``TO``, ``*`` and commas stay in the shape."""
     while i < end and data[i] != _SQUARE_END and data[i] != _CURLY_END:
         if data[i] == _SPACE or data[i] == _COMMA or data[i] == _STAR:
             i += 1
@@ -173,14 +192,12 @@ def _find_numbers(data, i, end, values):
             i += 2
         else:
             j = _number_end(data, i, end)
-            if j < 0 or values[0, 0] > MAX_VALUES - 4:
+            if j < 0 or j == end or values[0, 0] > MAX_VALUES - 4:
+                return -1
+            if data[j] != _SPACE and data[j] != _COMMA and data[j] != _SQUARE_END and data[j] != _CURLY_END:
                 return -1
             _add(values, i, j, NUMBER)
-            i = _unit_end(data, j, end)
-            if i < end and not (
-                data[i] == _SPACE or data[i] == _COMMA or data[i] == _SQUARE_END or data[i] == _CURLY_END
-            ):
-                return -1
+            i = j
     return i + 1 if i < end else -1
 
 
@@ -207,14 +224,6 @@ def _number_end(data, i, end):
         if i == first:
             return -1
     return -1 if (is_negative and is_zero) or i - begin > MAX_NUMBER_BYTES else i
-
-
-@numba.njit(cache=True, nogil=True)
-def _unit_end(data, i, end):
-    """Where the unit of a radius ends: km, mi or m, or nothing."""
-    if i + 1 < end and ((data[i] == _K and data[i + 1] == _M) or (data[i] == _M and data[i + 1] == _I)):
-        return i + 2
-    return i + 1 if i < end and data[i] == _M else i
 
 
 @numba.njit(cache=True, nogil=True)
