@@ -15,7 +15,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from tidings.arrays import IntArray
+from tidings.arrays import IdArray, IntArray
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -47,10 +47,10 @@ class Places:
         return counts
 
 
-def _matrix(ranks: IntArray) -> IntArray:
-    """int64[levels, ranks + 1], the level of the highest bit first."""
+def _matrix(ranks: IntArray) -> IdArray:
+    """int32[levels, ranks + 1], the level of the highest bit first."""
     levels = len(ranks).bit_length()
-    zeros = np.zeros((levels, len(ranks) + 1), dtype=np.int64)
+    zeros = np.zeros((levels, len(ranks) + 1), dtype=np.int32)
     for level in range(levels):
         is_zero = ranks >> (levels - 1 - level) & 1 == 0
         np.cumsum(is_zero, out=zeros[level, 1:])
