@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tidings.terms.intervals import bounds, cover, interval, intervals
+from tidings.terms.intervals import bounds, bounds_many, cover, cover_many, interval, intervals
 from tidings.terms.labels import MAX_DEPTH, ROOT, ancestor, ancestors, bit_label, contains, depth_of
 
 LARGEST, SMALLEST = sys.float_info.max, math.ulp(0.0)
@@ -163,3 +163,20 @@ def test_what_is_not_a_finite_float64_is_refused(number: float) -> None:
 def test_an_array_with_what_is_not_finite_is_refused(number: float) -> None:
     with pytest.raises(ValueError, match="finite"):
         intervals(np.array([1.0, number]))
+
+
+@given(st.lists(st.tuples(numbers, numbers), min_size=1, max_size=5), sizes)
+def test_many_ranges_are_covered_as_one_by_one(pairs: list[tuple[float, float]], size: int) -> None:
+    ends = [(min(pair), max(pair)) for pair in pairs]
+    low, high = np.array(ends).T
+    found = cover_many(low, high, size)
+    one_by_one = [cover(low, high, size) for low, high in ends]
+    assert found.labels.tolist() == [label for own in one_by_one for label in own]
+    assert np.diff(found.offsets).tolist() == [len(own) for own in one_by_one]
+    low, high = bounds_many(found.labels)
+    assert list(zip(low.tolist(), high.tolist(), strict=True)) == [bounds(label) for label in found.labels.tolist()]
+
+
+def test_a_reversed_range_among_many_is_refused() -> None:
+    with pytest.raises(ValueError, match="not above its high end"):
+        cover_many(np.array([1.0, 3.0]), np.array([2.0, 2.0]))

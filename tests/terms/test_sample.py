@@ -10,8 +10,9 @@ from tidings.analysis import ENGLISH
 from tidings.model import Equals, Present, Topic
 from tidings.model import StartsWith as Prefixed
 from tidings.model.region import Circle, Rectangle, Region
-from tidings.tables.columns import number_key
+from tidings.tables.columns import number_key, number_keys
 from tidings.terms.kinds import TermAtom
+from tidings.terms.places import Places
 from tidings.terms.sample import Sample
 
 
@@ -61,3 +62,27 @@ def test_a_term_costs_by_the_rows_that_have_it() -> None:
     assert (
         sample.term(Present("symbol")) == Sample(ENGLISH).term(Present("symbol")) > sample.term(Prefixed("symbol", "A"))
     )
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 255, 256, 1000])
+def test_places_in_rectangles_are_counted_exactly(count: int) -> None:
+    rng = np.random.default_rng(count)
+    lon, lat = (rng.integers(-9, 10, count).astype(np.float64) * width for width in (20, 10))
+    lon[: count // 10] = np.nan
+    west, east = np.sort(rng.integers(-10, 11, (2, 300)) * 18.0, axis=0)
+    south, north = np.sort(rng.integers(-10, 11, (2, 300)) * 9.0, axis=0)
+    inside = (west[:, None] <= lon) & (lon <= east[:, None]) & (south[:, None] <= lat) & (lat <= north[:, None])
+    found = Places(lon, lat).count(np.column_stack([west, south, east, north]))
+    assert found.tolist() == inside.sum(axis=1).tolist()
+
+
+def test_many_areas_cost_as_one_by_one() -> None:
+    rng = np.random.default_rng(1)
+    columns = {"lon": rng.uniform(-180, 180, 300), "lat": rng.uniform(-90, 90, 300), "volume": rng.normal(size=300)}
+    sides = np.array([[-20.0, -30, 60, 30], [0, 0, 0, 0], [-180, -90, 180, 90]])
+    low, high = number_keys(np.array([-1.0, 0.5])), number_keys(np.array([1.0, 0.6]))
+    for sample in (Sample(ENGLISH), Sample(ENGLISH, pa.table({"id": [str(row) for row in range(300)], **columns}))):
+        assert sample.boxes(sides).tolist() == [sample.region(Rectangle(*own)) for own in sides.tolist()]
+        for name in ("volume", "price"):
+            costs = [sample.number_range((name, False), *own) for own in zip(low.tolist(), high.tolist(), strict=True)]
+            assert sample.number_ranges((name, False), low, high).tolist() == costs

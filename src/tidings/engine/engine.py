@@ -152,7 +152,7 @@ class Engine:
 
         Columns: ``id``, ``query``, and any of ``subscriber``, ``tag``, ``since``, ``until``. The receipt has the rows
         that were rejected, with the reason. ``dry_run`` only says what would be accepted. Cost: about 6 s for a million
-        plain queries.
+        plain queries, 20 s for a million of frequent shapes.
         """
         table = given_table(table, "subscriptions")
         if dry_run:

@@ -1,4 +1,4 @@
-"""How do a million queries get into the index at once? Plain words without the parser, column by column."""
+"""How do a million queries get into the index at once? Plain words and frequent shapes column by column."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ from tidings.index.entries import NO_TEST, Entry, Loose, joined, loose, runs
 from tidings.index.filing import Filer
 from tidings.index.kernels import ALWAYS
 from tidings.index.segment import Source
+from tidings.index.shaped import file_shaped
 from tidings.language import Conjunction, parse_normal
 from tidings.language.plain import plain_queries
+from tidings.language.shapes.reading import read_shapes
 from tidings.terms.dictionary import Dictionary
 from tidings.terms.sample import Sample
 
@@ -33,25 +35,47 @@ class Plain:
 
 
 def source_of(table: pa.Table, analyser: Analyser, filer: Filer) -> Source:
-    """The rows of a table with all COLUMNS, filed: plain queries at once, the others one by one; equal ones are one."""
+    """The rows of a table with all COLUMNS, filed: equal ones are mostly one.
+
+    Plain queries and those of a frequent shape are filed column by column, the others one by one.
+    """
     plain = file_plain(table["query"], analyser, filer.terms, filer.sample)
     queries = np.full(table.num_rows, -1, dtype=np.int64)
     queries[plain.rows] = plain.queries
+    count, entries = len(plain.entries), [plain.entries]
     others = np.flatnonzero(queries < 0)
+    for group in file_shaped(read_shapes(table["query"].take(pa.array(others)), analyser), filer):
+        queries[others[group.rows]] = group.queries + count
+        entries += [_numbered(filed.entries, count, len(group.conjunctions) > 1) for filed in group.conjunctions]
+        count += group.count
+    others = np.flatnonzero(queries < 0)
+    own_entries, own_queries = _one_by_one(table["query"].take(pa.array(others)), analyser, filer, count)
+    queries[others] = own_queries
+    return Source(joined([*entries, own_entries]), table, queries)
+
+
+def _numbered(entries: Loose, first: int, is_marked: bool) -> Loose:
+    """Entries whose queries are numbered from 0, numbered from another one; marked if each query has several."""
+    numbers = entries.queries + np.int32(first)
+    return entries.with_queries(-numbers - 1 if is_marked else numbers)
+
+
+def _one_by_one(queries: pa.ChunkedArray, analyser: Analyser, filer: Filer, first: int) -> tuple[Loose, IntArray]:
+    """The entries of some queries, numbered from ``first`` on, and the number of each."""
     numbers: dict[Hashable, int] = {}
     entries: list[Entry] = []
     marked: list[int] = []
-    known = 0
-    for row, text in zip(others.tolist(), table["query"].take(pa.array(others)).to_pylist(), strict=True):
+    found: list[int] = []
+    for text in queries.to_pylist():
         form = parse_normal(text, analyser=analyser)[1]
-        number = numbers.setdefault(form_key(form), len(plain.entries) + len(numbers))
+        known = len(numbers)
+        number = numbers.setdefault(form_key(form), first + known)
         if len(numbers) > known:
-            known = len(numbers)
             filed = [entry for conjunction in form for entry in filer.file(conjunction)]
             entries += filed
             marked += [-number - 1 if len(form) > 1 else number] * len(filed)
-        queries[row] = number
-    return Source(joined([plain.entries, loose(entries, marked)]), table, queries)
+        found.append(number)
+    return loose(entries, marked), np.array(found, dtype=np.int64)
 
 
 def form_key(form: tuple[Conjunction, ...]) -> Hashable:

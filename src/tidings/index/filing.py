@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import TypeGuard, TypeVar
 
+from tidings.arrays import IntArray
 from tidings.index import kernels
 from tidings.index.entries import NO_TEST, Entry
 from tidings.index.predicates import Predicates, range_keys
@@ -14,9 +16,12 @@ from tidings.model.region import Rectangle
 from tidings.tables.columns import instant_key, number_key
 from tidings.terms import cells, intervals
 from tidings.terms.dictionary import Dictionary
+from tidings.terms.kinds import TermAtom
 from tidings.terms.sample import Sample
 
 MAX_COVER = 8
+
+Number = TypeVar("Number", int, IntArray)
 
 
 class Filer:
@@ -24,7 +29,7 @@ class Filer:
 
     def __init__(self, terms: Dictionary, predicates: Predicates, sample: Sample) -> None:
         self.terms = terms
-        self._predicates = predicates
+        self.predicates = predicates
         self.sample = sample
         self._known_words: dict[str, tuple[float, int]] = {}
 
@@ -67,34 +72,38 @@ class Filer:
         some of a query's entries elsewhere.
         """
         across = self._entry(0, terms, [area, *areas], others)
-        inside = across if _is_box(area) else self._entry(0, terms, areas, others)
-        return [(inside if is_inside else across)._replace(guard=guard) for guard, is_inside in self._cover(area)]
+        inside = across if is_box(area) else self._entry(0, terms, areas, others)
+        return [(inside if is_inside else across)._replace(guard=guard) for guard, is_inside in self.cover(area)]
 
     def _entry(self, guard: int, terms: list[int], areas: list[Range | Within], others: list[int]) -> Entry:
         """What is left: further terms, then areas, the first box among them as the test."""
-        numbers = [self._predicates.number(area, self.terms) for area in areas]
-        boxes = [n for n, area in zip(numbers, areas, strict=True) if _is_box(area)]
+        numbers = [self.predicates.number(area, self.terms) for area in areas]
+        boxes = [n for n, area in zip(numbers, areas, strict=True) if is_box(area)]
         test = boxes[0] if boxes else NO_TEST
         first, *rest = terms or [kernels.ALWAYS]
-        return Entry(guard, first, test, (*rest, *(_asked(n) for n in numbers if n != test), *others))
+        return Entry(guard, first, test, (*rest, *(asked(n) for n in numbers if n != test), *others))
 
     def _require(
         self, atom: ResolvedAtom, costs: dict[int, float], areas: list[tuple[float, Range | Within]], others: list[int]
     ) -> None:
         """Add what a required atom asks: terms with their cost, areas, other predicates."""
-        if isinstance(atom, Sequence):
-            costs.update((self.terms.word(word), self.sample.word(word)) for word in atom.words)
-            if len(atom.words) > 1:
-                others.append(_asked(self._predicates.number(atom, self.terms)))
-        elif isinstance(atom, Range):
-            areas.append((self._cost(atom), atom))
-        elif isinstance(atom, Within):
-            areas.append((self.sample.region(atom.region), atom))
+        if isinstance(atom, Range | Within):
+            areas.append((self.area_cost(atom), atom))
         else:
-            costs[self.terms.term(atom)] = self.sample.term(atom)
+            costs.update(self.costs_of(atom))
+            if is_phrase(atom):
+                others.append(asked(self.predicates.number(atom, self.terms)))
 
-    def _cost(self, asked: Range) -> float:
-        """The cost of a range: of all that its cover holds, which is far wider where an end is open."""
+    def costs_of(self, atom: Sequence | TermAtom) -> list[tuple[int, float]]:
+        """The terms that fulfil an atom of text together, with their costs; those of a phrase have also to be near."""
+        if isinstance(atom, Sequence):
+            return [(self.terms.word(word), self.sample.word(word)) for word in atom.words]
+        return [(self.terms.term(atom), self.sample.term(atom))]
+
+    def area_cost(self, asked: Range | Within) -> float:
+        """The cost of a range or a region: of all that its cover holds, which is far wider where an end is open."""
+        if isinstance(asked, Within):
+            return self.sample.region(asked.region)
         slot, low, high = range_keys(asked)
         labels = _labels(asked)
         if labels:
@@ -103,12 +112,11 @@ class Filer:
         return self.sample.number_range(slot, low, high)
 
     def _forbidden(self, atom: ResolvedAtom) -> int:
-        if isinstance(atom, Range | Within) or (isinstance(atom, Sequence) and len(atom.words) > 1):
-            return _asked(self._predicates.number(atom, self.terms), negated=True)
-        term = self.terms.word(atom.words[0]) if isinstance(atom, Sequence) else self.terms.term(atom)
-        return -(2 * term) - 1
+        if isinstance(atom, Range | Within) or is_phrase(atom):
+            return asked(self.predicates.number(atom, self.terms), negated=True)
+        return absent(self.terms.word(atom.words[0]) if isinstance(atom, Sequence) else self.terms.term(atom))
 
-    def _cover(self, atom: Range | Within) -> list[tuple[int, bool]]:
+    def cover(self, atom: Range | Within) -> list[tuple[int, bool]]:
         """Terms of which a publication in the area has exactly one, and whether having it is being in the area."""
         if isinstance(atom, Within):
             parts = cells.cover_parts(atom.region, MAX_COVER)
@@ -125,11 +133,23 @@ def _labels(asked: Range) -> list[int]:
     return intervals.cover(low, high, MAX_COVER) if low_key <= high_key else []
 
 
-def _asked(predicate: int, negated: bool = False) -> int:
+def asked(predicate: Number, negated: bool = False) -> Number:
+    """How a stream asks for a predicate, or that it does not hold; also for an array of them."""
     return -(4 * predicate + 2 * negated + 1) - 1
 
 
-def _is_box(area: Range | Within) -> bool:
+def absent(term: Number) -> Number:
+    """How a stream asks that a term is not there; also for an array of them."""
+    return -(2 * term) - 1
+
+
+def is_phrase(atom: ResolvedAtom) -> TypeGuard[Sequence]:
+    """Whether an atom is a sequence of several words, which has a predicate."""
+    return isinstance(atom, Sequence) and len(atom.words) > 1
+
+
+def is_box(area: Range | Within) -> bool:
+    """Whether an area is a range of keys or two, which a test can ask for."""
     return isinstance(area, Range) or isinstance(area.region, Rectangle)
 
 

@@ -119,7 +119,7 @@ class GuardIndex:
     def add_table(self, table: pa.Table) -> None:
         """Add many: ``id`` and ``query``, and whatever else of COLUMNS there is; the later of two equal ids counts.
 
-        The rows are subscriptions that were checked before. Plain queries do not pass the parser.
+        The rows are subscriptions that were checked before. Plain queries and frequent shapes do not pass the parser.
         """
         self.change(table, [])
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tidings.arrays.distinct import distinct_lists
 from tidings.arrays.growing import Growing
 from tidings.index.kernels import BOX, CIRCLE, SEQUENCE
 from tidings.language import Sequence
@@ -75,6 +76,17 @@ class Predicates:
             circle = self.circles.append((box.lon, box.lat, box.radius_m))
             added = self._add(CIRCLE, (circle, 0), (0, 0, 0, 0))
         return self._known.setdefault(atom, added)
+
+    def boxes(self, slots: npt.NDArray[np.int32], keys: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
+        """The numbers of many new boxes, ``slots`` int32[n, 2] and ``keys`` int64[n, 4]; equal ones are one."""
+        values = np.column_stack([slots, keys]).astype(np.int64)
+        firsts, number = distinct_lists(values.ravel(), np.full(len(values), values.shape[1]))
+        begin = len(self)
+        self._arrays = None
+        self.slots.extend(slots[firsts])
+        self.keys.extend(keys[firsts])
+        self.kinds.extend(np.full(len(firsts), BOX, dtype=np.int8))
+        return (number + begin).astype(np.int32)
 
     def arrays(self) -> PredicateArrays:
         """As the kernels take them, in the order of FIELDS; longer than what is there."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import Any, Literal
 
 from tidings.analysis import ENGLISH, Analyser
 from tidings.language.normal import MAX_DEPTH, Conjunction, normal_form
@@ -54,12 +54,20 @@ def parse_normal(
         conjunctions = normal_form(query, analyser)
     except QueryError as error:
         raise QueryError(error.problem, reader.column_of(error.culprit or query)) from None
-    # What was read can be written, and read again. A part takes no more than a name (of a list, maybe repeated), 128
-    # characters for numbers and signs, and twice its text if all of it is escaped: mostly there is no need to try.
-    longest = 2 * len(text) + len(reader.places) * (len(text) + 128)
-    if longest > MAX_QUERY_CHARS and (written := len(to_text(query))) > MAX_QUERY_CHARS:
+    # What was read can be written, and read again: mostly there is no need to try.
+    most = longest(len(text), len(reader.places))
+    if most > MAX_QUERY_CHARS and (written := len(to_text(query))) > MAX_QUERY_CHARS:
         raise QueryError(f"written out, {_too_long(written)}", reader.column_of(query))
     return query, conjunctions
+
+
+def longest(length: Any, places: int) -> Any:
+    """How long a query of so many characters and parts can become, written out; also of an array of lengths.
+
+    A part takes no more than a name (of a list, maybe repeated), 128 characters for numbers and signs, and twice its
+    text if all of it is escaped.
+    """
+    return 2 * length + places * (length + 128)
 
 
 def _check_characters(text: str) -> None:

@@ -29,7 +29,7 @@ _PLAIN_PYTHON, _OPERATOR_PYTHON = re.compile(_PLAIN[1:-1]), re.compile(_OPERATOR
 
 @dataclass(frozen=True, slots=True)
 class PlainQueries:
-    """``is_plain`` bool[rows], and the set of words of each row, which means something only where it is plain."""
+    """``is_plain`` bool[rows], and the set of words of each row, which is empty where it is not plain."""
 
     is_plain: npt.NDArray[np.bool_]
     words: TermSets
@@ -85,8 +85,8 @@ def plain_queries(queries: pa.Array | pa.ChunkedArray, fast: FastAnalyser) -> Pl
         queries = queries.cast(pa.large_string())
     short = pc.less_equal(pc.utf8_length(queries), _MAX_CHARS)
     plain = pc.and_not(pc.match_substring_regex(queries, _PLAIN), pc.match_substring_regex(queries, _OPERATOR))
-    words = fast.analyse(queries)
     candidates = pc.fill_null(pc.and_(short, plain), False)
+    words = fast.analyse(pc.if_else(candidates, queries, ""))  # nobody needs the words of the others
     if isinstance(candidates, pa.ChunkedArray):
         candidates = candidates.combine_chunks()
     return PlainQueries(candidates.to_numpy(zero_copy_only=False) & (np.diff(words.offsets) > 0), words)

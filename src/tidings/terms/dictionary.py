@@ -21,7 +21,7 @@ from tidings.arrays.strings import ARRAYS, StringTable
 from tidings.tables.columns import Slot
 from tidings.terms.kinds import KINDS, OF_ATOM, Kind
 from tidings.terms.kinds.kind import Key, TermAtom
-from tidings.terms.label_terms import LabelTerms
+from tidings.terms.label_terms import LabelArray, LabelTerms
 
 _CELLS = -1
 _FEW = 64
@@ -89,6 +89,14 @@ class Dictionary:
 
     def interval(self, slot: Slot, label: int) -> int:
         return self._label(self.intervals[slot], label)
+
+    def many_cells(self, labels: LabelArray) -> IdArray:
+        """:meth:`cell` of many labels, uint64."""
+        return self._labels(self.cells, labels)
+
+    def many_intervals(self, slot: Slot, labels: LabelArray) -> IdArray:
+        """:meth:`interval` of many labels, uint64."""
+        return self._labels(self.intervals[slot], labels)
 
     def slot(self, slot: Slot) -> int:
         """The number of a column of numbers; 0 and 1 are those of places."""
@@ -215,6 +223,15 @@ class Dictionary:
             term = self._next()
             table.put(np.array([label], dtype=np.uint64), np.array([term], dtype=np.int32))
         return term
+
+    def _labels(self, table: LabelTerms, labels: LabelArray) -> IdArray:
+        distinct, places = np.unique(labels, return_inverse=True)
+        terms = table.get_many(distinct)
+        new = np.flatnonzero(terms < 0)
+        terms[new] = np.arange(self._count, self._count + len(new))
+        self._count += len(new)
+        table.put(distinct[new], terms[new])
+        return terms[places]
 
     def _id(self, kind: Kind, key: Key) -> int:
         known = kind.ids.get(key)

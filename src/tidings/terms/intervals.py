@@ -15,7 +15,7 @@ import struct
 import numpy as np
 from numpy.typing import NDArray
 
-from tidings.terms.cover import bounded_covers
+from tidings.terms.cover import Covers, bounded_covers
 from tidings.terms.labels import MAX_DEPTH, ROOT, ancestor, ancestors_at, bit_label, descendants
 
 _SIGN = 1 << 63
@@ -62,6 +62,19 @@ def bounds(label: int) -> tuple[float, float]:
     return _number(low), _number(high)
 
 
+def bounds_many(labels: NDArray[np.uint64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """:func:`bounds` of many labels at once, each of an interval that has a finite number.
+
+    >>> [ends.tolist() for ends in bounds_many(np.array([interval(1.0, depth=12), ROOT], dtype=np.uint64))]
+    [[1.0, -1.7976931348623157e+308], [1.9999999999999998, 1.7976931348623157e+308]]
+    """
+    reach = (labels & (~labels + np.uint64(1))) - np.uint64(1 << (_BITS_IN_LEAF - 1))
+    in_leaf = np.uint64((1 << _BITS_IN_LEAF) - 1)
+    low = np.maximum((labels - reach) & ~in_leaf, np.uint64(_LEAST_KEY))
+    high = np.minimum((labels + reach) | in_leaf, np.uint64(_GREATEST_KEY))
+    return _numbers(low), _numbers(high)
+
+
 def cover(low: float | None, high: float | None, max_intervals: int = 8) -> list[int]:
     """At most ``max_intervals`` labels whose intervals together hold ``low <= number <= high``.
 
@@ -83,6 +96,20 @@ def cover(low: float | None, high: float | None, max_intervals: int = 8) -> list
     return found
 
 
+def cover_many(low: NDArray[np.float64], high: NDArray[np.float64], max_intervals: int = 8) -> Covers:
+    """:func:`cover` of many ranges at once: two float64 arrays, none of the first above that of the second.
+
+    >>> cover_many(np.array([10.0, 0.0]), np.array([20.0, 1.0]), max_intervals=3).offsets
+    array([0, 3, 4])
+    """
+    if not np.all(low <= high):
+        raise ValueError("the low end of a range is not above its high end; some are")
+    first, last = ((intervals(ends) >> np.uint64(_BITS_IN_LEAF)).astype(np.int64) for ends in (low, high))
+    row = np.zeros(len(first), dtype=np.int64)
+    leaves = np.column_stack([first, row, last, row])
+    return bounded_covers(leaves, leaves, np.arange(len(leaves) + 1), max_intervals, dims=1)
+
+
 def _key(number: float) -> int:
     """An unsigned 64-bit integer that orders as the numbers do; -0.0 has the key of 0.0."""
     try:
@@ -101,3 +128,9 @@ def _number(key: int) -> float:
     bits = key ^ (_SIGN if key & _SIGN else _ALL_BITS)
     number: float = struct.unpack(">d", struct.pack(">Q", bits))[0]
     return number
+
+
+def _numbers(keys: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """:func:`_number` of many."""
+    keys = np.where(keys == np.uint64(_SIGN - 1), keys - np.uint64(1), keys)
+    return np.where(keys & np.uint64(_SIGN), keys ^ np.uint64(_SIGN), ~keys).view(np.float64)

@@ -53,6 +53,12 @@ class LabelTerms:
         """The term of a label, or -1."""
         return int(_get(np.uint64(label), self._seeds, *self._table))
 
+    def get_many(self, labels: LabelArray) -> IdArray:
+        """:meth:`get` of many."""
+        terms = np.empty(len(labels), dtype=np.int32)
+        _get_many(labels, self._seeds, *self._table, terms)
+        return terms
+
     def put(self, labels: LabelArray, terms: IdArray) -> None:
         """Add labels that are not there yet."""
         keys, ids = self._table
@@ -63,7 +69,8 @@ class LabelTerms:
             _put(*self.items(), self._seeds, keys, ids)
         _put(labels, terms, self._seeds, keys, ids)
         self._count += len(labels)
-        depths = self._depths | {depth_of(label) for label in labels.tolist()}
+        sentinels = np.unique(labels & (~labels + np.uint64(1))) if len(labels) > 1 else labels
+        depths = self._depths | {depth_of(label) for label in sentinels.tolist()}
         if depths != self._depths:
             self._depths, self._depth_array = depths, np.array(sorted(depths), dtype=np.int64)
         self._table = keys, ids
@@ -102,6 +109,13 @@ def _place(label, seeds, keys):
 def _get(label, seeds, keys, ids):
     slot = _place(label, seeds, keys)
     return ids[slot] if keys[slot] == label else np.int32(-1)
+
+
+@numba.njit(cache=True, nogil=True)
+def _get_many(labels, seeds, keys, ids, terms):
+    for k in range(len(labels)):
+        slot = _place(labels[k], seeds, keys)
+        terms[k] = ids[slot] if keys[slot] == labels[k] else -1
 
 
 @numba.njit(cache=True)

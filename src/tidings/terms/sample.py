@@ -13,11 +13,13 @@ import pyarrow as pa
 
 from tidings.analysis import Analyser
 from tidings.analysis.fast import FastAnalyser
+from tidings.arrays import IntArray
 from tidings.model.region import Region
 from tidings.model.values import value_text
 from tidings.tables.checked import Publications
-from tidings.tables.columns import Slot, number_columns, place_columns, text_values, topic_values
+from tidings.tables.columns import KeyArray, Slot, number_columns, place_columns, text_values, topic_values
 from tidings.terms.kinds import OF_ATOM, TermAtom
+from tidings.terms.places import FloatArray, Places
 from tidings.terms.statistics import Statistics
 
 MAX_ROWS = 20_000
@@ -48,9 +50,7 @@ class Sample:
         for topics in topic_values(table):
             self._topics.update({tuple(t.split("/")[:depth]) for t in topics for depth in range(1, t.count("/") + 2)})
         self._numbers = {slot: np.sort(keys) for slot, keys in number_columns(table).items()}
-        lon, lat = place_columns(table)
-        west_first = np.argsort(lon)[: np.count_nonzero(~np.isnan(lon))]  # NaN is sorted last
-        self._lon, self._lat = lon[west_first], lat[west_first]
+        self._places = Places(*place_columns(table))
 
     @classmethod
     def of(cls, analyser: Analyser, given: pa.Table | Sample | None) -> Sample:
@@ -79,22 +79,30 @@ class Sample:
 
     def number_range(self, slot: Slot, low: int, high: int) -> float:
         """The cost of a range of keys."""
+        return float(self.number_ranges(slot, np.array([low]), np.array([high]))[0])
+
+    def number_ranges(self, slot: Slot, low: KeyArray, high: KeyArray) -> FloatArray:
+        """The costs of many ranges of keys of one column."""
         seen = self._numbers.get(slot)
         if seen is None:
-            return 0.0 if self.rows else _GUESS_RANGE
-        below, upto = np.searchsorted(seen, low), np.searchsorted(seen, high, side="right")
-        return self._share(int(upto - below))
+            return np.full(len(low), 0.0 if self.rows else _GUESS_RANGE)
+        return self._shares(np.searchsorted(seen, high, side="right") - np.searchsorted(seen, low))
 
     def region(self, region: Region) -> float:
         """The cost of a region: of the rectangles around it."""
         if not self.rows:
             return _GUESS_REGION
-        inside = 0
-        for box in region.bounds():
-            first, last = np.searchsorted(self._lon, box.west), np.searchsorted(self._lon, box.east, side="right")
-            lat = self._lat[first:last]
-            inside += int(np.count_nonzero((box.south <= lat) & (lat <= box.north)))
-        return 2.0 * self._share(inside)  # a cover is about twice as large
+        bounds = np.array([(box.west, box.south, box.east, box.north) for box in region.bounds()])
+        return 2.0 * self._share(int(self._places.count(bounds).sum()))  # a cover is about twice as large
+
+    def boxes(self, sides: FloatArray) -> FloatArray:
+        """The costs of many rectangles: float64[n, 4] with west, south, east and north."""
+        if not self.rows:
+            return np.full(len(sides), _GUESS_REGION)
+        return 2.0 * self._shares(self._places.count(sides))
+
+    def _shares(self, counts: IntArray) -> FloatArray:
+        return (counts + 0.5) / (int(self.rows) + 1)
 
     def _share(self, count: int) -> float:
         return (count + 0.5) / (int(self.rows) + 1)
