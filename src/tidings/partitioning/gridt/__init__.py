@@ -1,0 +1,6 @@
+"""Which parcels does a place have? The kdt-tree of [PS2] flattened to a grid: regions, of which some share words."""
+
+from tidings.partitioning.gridt.grid import Grid
+from tidings.partitioning.gridt.gridt import EVERYWHERE, Gridt, Share
+
+__all__ = ["EVERYWHERE", "Grid", "Gridt", "Share"]

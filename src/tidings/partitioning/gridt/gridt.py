@@ -1,0 +1,242 @@
+"""Which parcel has a word at a place? A grid of cells in regions, some of which are divided by words.
+
+Implements the map H1 of [PS2] IV-C. A leaf of the kdt-tree is a *share*: some cells, and some or all of their words.
+The leaves of the same cells are a *region*. Each share is a parcel.
+
+Departs from the paper: region 0, *everywhere*, is divided by words and has no cells. What asks for no place, or for one
+that touches more than ``widest`` regions, is filed there once, and each post looks for its words there as well. So a
+post without a place, which only meets what asks for no place, looks nowhere else. With no other region this is
+partitioning by text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidings.analysis.vocabulary import TermSets
+from tidings.arrays import IdArray, IntArray
+from tidings.arrays.files import named, open_verified, write_arrays
+from tidings.model import DataError
+from tidings.partitioning.gridt import kernels
+from tidings.partitioning.gridt.grid import Grid
+from tidings.partitioning.load import FloatArray
+from tidings.partitioning.mapping import TermParcels, hash_names
+
+EVERYWHERE = 0
+WIDEST = 256
+LOCAL, _DIGITS = "\x1f", 8
+"""How the name of a word in a region begins: no other name has a control character; and the digits of its region."""
+
+_KIND = "gridt"
+
+Block = tuple[int, int, int, int]
+"""Cells of a grid: the columns and rows of west, south, east and north, all included."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Share:
+    """A leaf: the cells of ``block``, None for everywhere, and of their words those of these ``hashes`` (uint64).
+
+    Where several shares have the same block, each word in none of them has the share that its hash gives.
+    """
+
+    block: Block | None
+    hashes: npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Gridt:
+    """Cell c is in region ``region[c]`` (int32). Region r has the parcels ``first[r]`` … ``first[r + 1] - 1`` (int64).
+
+    In region r a word whose hash is ``known[k]`` (uint64) for a k of ``starts[r]`` … ``starts[r + 1] - 1`` (int64) has
+    the parcel ``first[r] + shares[k]`` (int32), and any other word the one that its hash gives.
+    """
+
+    grid: Grid
+    region: IdArray
+    first: IntArray
+    starts: IntArray
+    known: npt.NDArray[np.uint64]
+    shares: IdArray
+    widest: int = WIDEST
+
+    def __post_init__(self) -> None:
+        complaint = self._complaint()
+        if complaint:
+            raise DataError(f"this is no grid of regions: {complaint}; learn it anew")
+
+    def _complaint(self) -> str:
+        regions, counts, words = len(self.first) - 1, np.diff(self.first), np.diff(self.starts)
+        if len(self.region) != self.grid.side**2 or regions < 1 or len(self.starts) != regions + 1:
+            return "its arrays do not fit together"
+        if np.any((self.region < 0) | (self.region >= regions)):
+            return "a cell is in a region that is not there"
+        if self.first[0] != 0 or np.any(counts < 1) or self.widest < 1:
+            return "a region has no parcel"
+        if self.starts[0] != 0 or np.any(words < 0) or not self.starts[-1] == len(self.known) == len(self.shares):
+            return "its words do not fit together"
+        owner = np.repeat(np.arange(regions), words)
+        if np.any((self.shares < 0) | (self.shares >= counts[owner])):
+            return "a word has a share that is not there"
+        if np.any((owner[1:] == owner[:-1]) & (self.known[1:] <= self.known[:-1])):
+            return "the words of a region are not in order"
+        return ""
+
+    @classmethod
+    def flattened(cls, grid: Grid, shares: Sequence[Share], widest: int = WIDEST) -> tuple[Gridt, IntArray]:
+        """The grid of some shares, and the parcel of each of them.
+
+        Some shares are everywhere. The blocks of the others are equal or apart, and have all cells, or there are none.
+
+        >>> none, fire = np.zeros(0, np.uint64), np.array([7], np.uint64)
+        >>> leaves = [Share((0, 0, 0, 1), none), Share((1, 0, 1, 1), fire), Share((1, 0, 1, 1), none)]
+        >>> gridt, parcels = Gridt.flattened(Grid(0, 0, 2, 2, level=1), [*leaves, Share(None, none)])
+        >>> gridt.region.tolist(), parcels.tolist()
+        ([1, 2, 1, 2], [1, 2, 3, 0])
+        >>> gridt.parcels_of(np.array([1, 2, 2], np.int32), np.array([7, 7, 5], np.uint64)).tolist()
+        [1, 2, 3]
+        """
+        blocks = list(dict.fromkeys([None, *(share.block for share in shares)]))
+        number = {block: r for r, block in enumerate(blocks)}
+        region = np.zeros((grid.side, grid.side), dtype=np.int32)
+        for block, r in number.items():
+            if block is not None:
+                west, south, east, north = block
+                own = region[south : north + 1, west : east + 1]
+                if own.any():
+                    raise DataError(f"two regions have the same cells, one of them {block}")
+                own[:] = r
+        if len(blocks) > 1 and not region.all():
+            raise DataError("some cells are in no region")
+        members: list[list[int]] = [[] for _ in blocks]
+        for n, share in enumerate(shares):
+            members[number[share.block]].append(n)
+        parcels = np.empty(len(shares), dtype=np.int64)
+        parcels[[n for own in members for n in own]] = np.arange(len(shares))
+        words = [_words([shares[n] for n in own]) for own in members]
+        return cls(
+            grid,
+            region.ravel(),
+            np.concatenate([[0], np.cumsum([len(own) for own in members], dtype=np.int64)]),
+            np.concatenate([[0], np.cumsum([len(own) for own, _ in words], dtype=np.int64)]),
+            np.concatenate([own for own, _ in words]),
+            np.concatenate([own for _, own in words]),
+            widest,
+        ), parcels
+
+    @property
+    def count(self) -> int:
+        """How many parcels there are."""
+        return int(self.first[-1])
+
+    @property
+    def regions(self) -> int:
+        """How many regions there are, everywhere among them."""
+        return len(self.first) - 1
+
+    def regions_of(self, boxes: FloatArray, offsets: IntArray) -> TermSets:
+        """The regions under which each area is filed, each once: area i is the boxes ``offsets[i]`` … (degrees).
+
+        One without a box is everywhere, and so is what touches too many regions.
+        """
+        found = np.empty(4 * len(boxes) + 64, dtype=np.int32)
+        ends = np.zeros(len(boxes) + 1, dtype=np.int64)
+        blocks = self.grid.blocks(boxes)
+        seen = np.full(self.regions, -1, dtype=np.int64)
+        count = kernels.regions_of_blocks(blocks, self.grid.side, self.region, self.widest, seen, ends, found)
+        if count > len(found):
+            found = np.empty(count, dtype=np.int32)
+            seen[:] = -1
+            kernels.regions_of_blocks(blocks, self.grid.side, self.region, self.widest, seen, ends, found)
+        return _joined(offsets, TermSets(ends, found[:count]), self.regions)
+
+    @property
+    def gridt(self) -> Gridt:
+        """How posts are sent by place, as :class:`tidings.partitioning.Parcels` has it."""
+        return self
+
+    def of(self, names: pa.Array) -> TermParcels:
+        """The parcels of terms of these names: of a word in a region one, of any other term none."""
+        names = names.cast(pa.large_string())
+        is_local = pc.starts_with(names, LOCAL)
+        local = names.filter(is_local)
+        start, end = len(LOCAL), len(LOCAL) + _DIGITS
+        regions = pc.utf8_slice_codeunits(local, start, end).cast(pa.int32()).to_numpy(zero_copy_only=False)
+        parcels = self.parcels_of(regions, hash_names(pc.utf8_slice_codeunits(local, end)))
+        counts = is_local.to_numpy(zero_copy_only=False)
+        return TermParcels(np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]), parcels)
+
+    def parcels_of(self, regions: IdArray, hashes: npt.NDArray[np.uint64]) -> IdArray:
+        """The parcel of the word of each hash in each region."""
+        parcels = np.empty(len(regions), dtype=np.int32)
+        kernels.parcels_of(regions, hashes, self.first, self.starts, self.known, self.shares, parcels)
+        return parcels
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            isinstance(other, Gridt)
+            and (self.grid, self.widest) == (other.grid, other.widest)
+            and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in _ARRAYS)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.grid, self.widest, self.first.tobytes()))
+
+    def save(self, path: Path) -> None:
+        """Write it to a file: 4 bytes a cell, 12 a word of a divided region."""
+        meta = named(path, {"kind": _KIND, "grid": list(astuple(self.grid)), "widest": self.widest})
+        write_arrays(path, {name: getattr(self, name) for name in _ARRAYS}, meta)
+
+    @classmethod
+    def open(cls, path: Path) -> Gridt:
+        """That of a file; what cannot be used is a DataError."""
+        file = open_verified(path)
+        try:
+            west, south, east, north, level = map(float, file.meta["grid"])
+            if file.meta["kind"] != _KIND:
+                raise ValueError("it is something else")
+            arrays = {name: file.arrays[name] for name in _ARRAYS}
+            return cls(Grid(west, south, east, north, int(level)), **arrays, widest=int(file.meta["widest"]))
+        except (KeyError, TypeError, ValueError, DataError) as error:
+            raise DataError(f"{str(path)!r} has no grid of regions ({error!r}); learn it anew") from None
+
+
+_ARRAYS = ("region", "first", "starts", "known", "shares")
+
+
+def local_names(regions: IdArray, names: pa.Array) -> pa.Array:
+    """What a term of each name is called in each region.
+
+    >>> local_names(np.array([3], np.int32), pa.array(["fire"])).to_pylist()
+    ['\\x1f00000003fire']
+    """
+    digits = pc.utf8_lpad(pa.array(regions).cast(pa.large_string()), _DIGITS, "0")
+    mark, nothing = (pa.scalar(text, pa.large_string()) for text in (LOCAL, ""))
+    return pc.binary_join_element_wise(mark, digits, names.cast(pa.large_string()), nothing)
+
+
+def _words(shares: list[Share]) -> tuple[npt.NDArray[np.uint64], IdArray]:
+    """The hashes of the words of a region, rising, and their shares; none where it is not divided."""
+    if len(shares) < 2:
+        return np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int32)
+    hashes = np.concatenate([share.hashes for share in shares])
+    numbers = np.repeat(np.arange(len(shares), dtype=np.int32), [len(share.hashes) for share in shares])
+    hashes, places = np.unique(hashes, return_index=True)
+    return hashes, numbers[places]
+
+
+def _joined(offsets: IntArray, sets: TermSets, regions: int) -> TermSets:
+    """The regions of areas, given those of each of their boxes; everywhere for an area without a box."""
+    counts = np.diff(sets.offsets)
+    areas = np.repeat(np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)), counts)
+    nowhere = np.flatnonzero(np.diff(offsets) == 0)
+    pairs = np.unique(np.concatenate([areas * regions + sets.ids, nowhere * regions + EVERYWHERE]))
+    found = np.bincount(pairs // regions, minlength=len(offsets) - 1)
+    return TermSets(np.concatenate([[0], np.cumsum(found)]), (pairs % regions).astype(np.int32))

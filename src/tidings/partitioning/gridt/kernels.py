@@ -1,0 +1,167 @@
+"""In which cell is a place, and which parcels do the words there have? The loops, compiled.
+
+Symbols: a grid has ``side`` columns and as many rows; cell (x, y) has the number y · side + x. ``bounds`` float64[4]:
+west, south, and how many columns and rows a degree has. A block int32[4] is west, south, east, north of some cells, all
+included. Region r has the parcels ``first[r]`` … ``first[r + 1] - 1``.
+"""
+
+# ruff: noqa: PLR0913, PLR0917  (kernels take arrays, not objects)
+# numba takes no annotations: shapes and types are in the docstrings.
+# mypy: disallow_untyped_defs=False
+# mypy: disallow_untyped_calls=False
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+from tidings.arrays.kernels import mixed
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def line_of(degrees, start, lines, side):
+    """The column (or row) of a place; one beyond the grid is in the first or the last. It never falls as degrees rise,
+    so the cells of a box have those of all places in it, however numbers are rounded."""
+    place = (degrees - start) * lines
+    return np.int32(min(max(place, 0.0), side - 1.0))
+
+
+@numba.njit(cache=True, nogil=True)
+def cells(lon, lat, bounds, side, found):
+    """Fill ``found`` int32 with the cell of each place, -1 where there is none (NaN)."""
+    for i in range(len(lon)):
+        if np.isnan(lon[i]) or np.isnan(lat[i]):
+            found[i] = -1
+        else:
+            x = line_of(lon[i], bounds[0], bounds[2], side)
+            found[i] = line_of(lat[i], bounds[1], bounds[3], side) * side + x
+
+
+@numba.njit(cache=True, nogil=True)
+def blocks(boxes, bounds, side, found):
+    """Fill ``found`` int32[boxes, 4] with the cells that boxes float64[boxes, 4] (degrees) touch."""
+    for i in range(len(boxes)):
+        for k in range(4):
+            found[i, k] = line_of(boxes[i, k], bounds[k & 1], bounds[2 + (k & 1)], side)
+
+
+@numba.njit(cache=True, nogil=True)
+def regions_of_blocks(blocks, side, region, widest, seen, offsets, found):
+    """Which regions each block touches, each once; returns how many were found.
+
+    ``region`` int32[cells]; ``seen`` int64[regions] is all -1 before. Region 0 alone, if there are more than
+    ``widest``. ``offsets`` int64[blocks + 1] is filled, and ``found`` int32 as far as it reaches: if it was too short,
+    more were found than it has.
+    """
+    out = 0
+    for i in range(len(blocks)):
+        begin = out
+        for y in range(blocks[i, 1], blocks[i, 3] + 1):
+            for x in range(blocks[i, 0], blocks[i, 2] + 1):
+                r = region[y * side + x]
+                if seen[r] != i:
+                    seen[r] = i
+                    if out < len(found):
+                        found[out] = r
+                    out += 1
+            if out - begin > widest:
+                break
+        if out - begin > widest:
+            out = begin + 1
+            if begin < len(found):
+                found[begin] = 0
+        offsets[i + 1] = out
+    return out
+
+
+@numba.njit(cache=True, nogil=True)
+def parcels_of(regions, hashes, first, starts, known, shares, parcels):
+    """Fill ``parcels`` int32: that of the word of each hash in each region.
+
+    In region r the words of the hashes ``known[starts[r] : starts[r + 1]]``, which rise, have the ``shares`` beside
+    them; any other word has the share that its hash gives.
+    """
+    for i in range(len(regions)):
+        r = regions[i]
+        count = first[r + 1] - first[r]
+        share = np.int64(0)
+        if count > 1:
+            low, high = starts[r], starts[r + 1]
+            while low < high:
+                middle = (low + high) >> 1
+                if known[middle] < hashes[i]:
+                    low = middle + 1
+                else:
+                    high = middle
+            if low < starts[r + 1] and known[low] == hashes[i]:
+                share = np.int64(shares[low])
+            else:
+                share = np.int64(hashes[i] % np.uint64(count))
+        parcels[i] = first[r] + share
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def key_of(region, term):
+    """A word in a region as one number, never 0."""
+    return np.uint64(region + 1) << np.uint64(32) | np.uint64(term + 1)
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def slot_of(key, seeds, mask, slots):
+    """Where a key lies in an open table, or the free slot where it would. ``seeds`` uint64[2], drawn by chance."""
+    slot = mixed(key ^ seeds[0], seeds[1]) & mask
+    while slots[slot] != 0 and slots[slot] != key:
+        slot = (slot + np.uint64(1)) & mask
+    return slot
+
+
+@numba.njit(cache=True, nogil=True)
+def put_keys(regions, terms, numbers, seeds, slots, values):
+    """Put words in regions, with their ``numbers`` int32, into an open table that has room for them."""
+    mask = np.uint64(len(slots) - 1)
+    for i in range(len(regions)):
+        key = key_of(regions[i], terms[i])
+        slot = slot_of(key, seeds, mask, slots)
+        slots[slot], values[slot] = key, numbers[i]
+
+
+@numba.njit(cache=True, nogil=True)
+def find_keys(regions, terms, seeds, slots, values, numbers):
+    """Fill ``numbers`` int32 with those of words in regions, -1 for one that is not in the table."""
+    mask = np.uint64(len(slots) - 1)
+    for i in range(len(regions)):
+        key = key_of(regions[i], terms[i])
+        slot = slot_of(key, seeds, mask, slots)
+        numbers[i] = values[slot] if slots[slot] == key else -1
+
+
+@numba.njit(cache=True, nogil=True)
+def local_terms(cells, region, offsets, ids, seeds, slots, values, everywhere, out_offsets, out):
+    """The words of each row in its region, and everywhere, by their numbers: those that are in the table.
+
+    Row i has the cell ``cells[i]`` (-1: no place, so it is in region 0 alone) and the terms ``ids[offsets[i]] …``, -1
+    for one that nobody asks for; each row also has term 0. ``everywhere``: whether region 0 has anything. ``out`` int32
+    has room for two for each term and row; returns how many there are.
+    """
+    mask = np.uint64(len(slots) - 1)
+    n = 0
+    for i in range(len(cells)):
+        r = region[cells[i]] if cells[i] >= 0 else 0
+        for k in range(offsets[i] - 1, offsets[i + 1]):
+            t = ids[k] if k >= offsets[i] else 0
+            if t < 0:
+                continue
+            if r > 0:
+                key = key_of(r, t)
+                slot = slot_of(key, seeds, mask, slots)
+                if slots[slot] == key:
+                    out[n] = values[slot]
+                    n += 1
+            if everywhere:
+                key = key_of(0, t)
+                slot = slot_of(key, seeds, mask, slots)
+                if slots[slot] == key:
+                    out[n] = values[slot]
+                    n += 1
+        out_offsets[i + 1] = n
+    return n

@@ -1,0 +1,40 @@
+"""What does a partitioner of [PS2] give? Leaves and their matchers, and so a mapping."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tidings.arrays import IdArray
+from tidings.partitioning.gridt.gridt import Gridt, Share
+from tidings.partitioning.hybrid.ground import Ground, Node
+from tidings.partitioning.mapping import Mapping, hash_names
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Leaves:
+    """The leaves of a kdt-tree; leaf n goes to matcher ``owner[n]`` (int32)."""
+
+    ground: Ground
+    nodes: Sequence[Node]
+    owner: IdArray
+    matchers: int
+
+    def mapping(self) -> Mapping:
+        """The mapping of these leaves: each is a parcel.
+
+        Each matcher has a parcel everywhere, so that words which nobody has asked for yet are divided between all.
+        """
+        work, none = self.ground.workload, np.zeros(0, dtype=np.uint64)
+        hashes = hash_names(work.names)
+        words = [np.unique(work.entry_word[node.entries]) if node.words is None else node.words for node in self.nodes]
+        shares = [Share(node.block, hashes[own]) for node, own in zip(self.nodes, words, strict=True)]
+        everywhere = self.owner[[node.block is None for node in self.nodes]]
+        padding = np.setdiff1d(np.arange(self.matchers, dtype=np.int32), everywhere)
+        shares += [Share(None, none) for _ in padding]
+        gridt, parcels = Gridt.flattened(self.ground.grid, shares)
+        owner = np.empty(len(shares), dtype=np.int32)
+        owner[parcels] = np.concatenate([self.owner, padding])
+        return Mapping(gridt, owner, self.matchers)
