@@ -23,6 +23,7 @@ from tidings.model.query import Contains, EndsWith, Equals, Present, StartsWith,
 from tidings.model.values import Value, equality_texts, value_text
 from tidings.tables.columns import Slot
 from tidings.terms.label_terms import LabelTerms
+from tidings.terms.pairs import Pairs, local_names
 from tidings.terms.topics import TopicTerms
 
 TermAtom = FormPrefix | Equals | StartsWith | EndsWith | Contains | Present | Topic
@@ -46,6 +47,7 @@ _NAMES: dict[str, Callable[..., str]] = {
 """How a term is called, by kind; files hold what follows from it, so it must not change without a new format."""
 
 _CELLS = -1
+_LOCAL = ("local_regions", "local_terms", "local_ids")
 _FEW = 64
 """So many words at least are worth the turn that a thread may lose by looking them up all at once."""
 
@@ -78,6 +80,7 @@ class Dictionary:
         self.cells = LabelTerms()
         self.intervals: defaultdict[Slot, LabelTerms] = defaultdict(LabelTerms)
         self.slots: dict[Slot, int] = {}
+        self.local = Pairs()
         self._equalities: dict[tuple[str, frozenset[str]], int] = {}
 
     def __len__(self) -> int:
@@ -119,6 +122,19 @@ class Dictionary:
 
     def interval(self, slot: Slot, label: int) -> int:
         return self._label(self.intervals[slot], label)
+
+    def local_terms(self, regions: IdArray, terms: IdArray) -> IdArray:
+        """The ids of terms in regions, which they get if they have none: int32, as the regions and the terms."""
+        keys = regions.astype(np.int64) << 32 | terms
+        _, places, inverse = np.unique(keys, return_index=True, return_inverse=True)
+        own = regions[places].astype(np.int32), terms[places].astype(np.int32)
+        ids = self.local.find(*own)
+        fresh = np.flatnonzero(ids < 0)
+        ids[fresh] = self._count + np.arange(len(fresh), dtype=np.int32)
+        self._count += len(fresh)
+        self.local.put(own[0][fresh], own[1][fresh], ids[fresh])
+        found: IdArray = ids[inverse.reshape(-1)]
+        return found
 
     def slot(self, slot: Slot) -> int:
         """The number of a column of numbers; 0 and 1 are those of places."""
@@ -179,7 +195,16 @@ class Dictionary:
             "label_ids": np.concatenate([ids for _, _, ids in kept]),
             "others": np.frombuffer(json.dumps(others).encode(), dtype=np.uint8),
             "slots": np.frombuffer(json.dumps(list(self.slots)).encode(), dtype=np.uint8),
+            **self._saved_local(numbers),
         }
+
+    def _saved_local(self, numbers: IdArray) -> NamedArrays:
+        """Nothing if there are none: most dictionaries have none, and their files are as they always were."""
+        regions, terms, ids = self.local.items()
+        kept = numbers[ids] >= 0
+        if not kept.any():
+            return {}
+        return {_LOCAL[0]: regions[kept], _LOCAL[1]: numbers[terms[kept]], _LOCAL[2]: numbers[ids[kept]]}
 
     def load(self, arrays: Mapping[str, npt.NDArray[Any]], count: int) -> None:
         """Take terms from arrays, until there are ``count``. The words of the first call are used where they lie."""
@@ -200,12 +225,19 @@ class Dictionary:
         for term, kind, *key in json.loads(arrays["others"].tobytes()):
             self._count = term  # the next one that is given
             self._other(kind, key)
+        if _LOCAL[0] in arrays:
+            self.local.put(*(np.array(arrays[name], dtype=np.int32) for name in _LOCAL))
         self._count = count
 
     def part(self, used: npt.NDArray[np.bool_]) -> tuple[Dictionary, IdArray]:
-        """A dictionary of term 0 and the terms t with ``used[t]``, and the id there of each term, -1 for the others."""
+        """A dictionary of term 0 and the terms t with ``used[t]``, and the id there of each term, -1 for the others.
+
+        Where a term in a region is used, so is the term.
+        """
         kept = used.copy()
         kept[0] = True
+        _, terms, ids = self.local.items()
+        kept[terms[used[ids]]] = True
         numbers = np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
         part = Dictionary()
         part.load(self.saved(numbers), int(kept.sum()))
@@ -225,6 +257,8 @@ class Dictionary:
                 ids[term] = self.interval(slot, label)
         for term, kind, *key in other._others():
             ids[term] = self._other(kind, key)
+        regions, terms, locals_there = other.local.items()
+        ids[locals_there] = self.local_terms(regions, ids[terms])
         return ids
 
     def term_names(self) -> pa.LargeStringArray:
@@ -248,7 +282,14 @@ class Dictionary:
                 names[term] = f"{column}{'@' if of_instants else '#'}{label:016x}"
         for term, kind, *key in self._others():
             names[term] = _NAMES[kind](*key)
-        return pa.array(names, pa.large_string())
+        alone = pa.array(names, pa.large_string())
+        regions, terms, ids = self.local.items()
+        if not len(ids):
+            return alone
+        both = pa.concat_arrays([alone, local_names(regions, alone.take(pa.array(terms)))])
+        places = np.arange(len(self))
+        places[ids] = len(self) + np.arange(len(ids))
+        return both.take(pa.array(places))
 
     def _all_words(self) -> Iterator[tuple[str, int]]:
         yield from zip(self._old_words.texts().to_pylist(), self._old_word_ids.tolist(), strict=True)

@@ -14,9 +14,8 @@ from tidings.arrays.files import write_arrays
 from tidings.model import DataError
 from tidings.partitioning import Mapping
 from tidings.partitioning.gridt import Grid, Gridt, Share
-from tidings.partitioning.gridt.gridt import local_names
-from tidings.partitioning.gridt.pairs import Pairs
 from tidings.partitioning.mapping import hash_names
+from tidings.terms.pairs import Pairs, local_names
 
 NONE = np.zeros(0, dtype=np.uint64)
 lon, lat = st.floats(-180, 180), st.floats(-90, 90)
@@ -126,10 +125,9 @@ def test_a_grid_comes_back_from_its_file_and_what_is_none_is_told(tmp_path: Path
 )
 def test_a_damaged_grid_is_refused(tmp_path: Path, name: str, value: list[int], complaint: str) -> None:
     gridt = quarters()
-    arrays = {key: getattr(gridt, key) for key in ("region", "first", "starts", "known", "shares")}
-    arrays[name] = np.array(value, dtype=arrays[name].dtype)
-    meta = {"kind": "gridt", "grid": [0.0, 0.0, 4.0, 4.0, 2], "widest": 4}
-    write_arrays(tmp_path / "odd", arrays, meta)  # type: ignore[arg-type]
+    arrays = gridt.arrays()
+    arrays[f"gridt_{name}"] = np.array(value, dtype=getattr(gridt, name).dtype)
+    write_arrays(tmp_path / "odd", arrays, {"kind": "gridt"})
     with pytest.raises(DataError, match=complaint):
         Gridt.open(tmp_path / "odd")
 

@@ -18,22 +18,18 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from tidings.analysis.vocabulary import TermSets
-from tidings.arrays import IdArray, IntArray
+from tidings.arrays import IdArray, IntArray, NamedArrays
 from tidings.arrays.files import named, open_verified, write_arrays
 from tidings.model import DataError
 from tidings.partitioning.gridt import kernels
 from tidings.partitioning.gridt.grid import Grid
 from tidings.partitioning.load import FloatArray
 from tidings.partitioning.mapping import TermParcels, hash_names
+from tidings.terms.pairs import EVERYWHERE, local_parts
 
-EVERYWHERE = 0
 WIDEST = 256
-LOCAL, _DIGITS = "\x1f", 8
-"""How the name of a word in a region begins: no other name has a control character; and the digits of its region."""
-
 _KIND = "gridt"
 
 Block = tuple[int, int, int, int]
@@ -164,14 +160,10 @@ class Gridt:
 
     def of(self, names: pa.Array) -> TermParcels:
         """The parcels of terms of these names: of a word in a region one, of any other term none."""
-        names = names.cast(pa.large_string())
-        is_local = pc.starts_with(names, LOCAL)
-        local = names.filter(is_local)
-        start, end = len(LOCAL), len(LOCAL) + _DIGITS
-        regions = pc.utf8_slice_codeunits(local, start, end).cast(pa.int32()).to_numpy(zero_copy_only=False)
-        parcels = self.parcels_of(regions, hash_names(pc.utf8_slice_codeunits(local, end)))
-        counts = is_local.to_numpy(zero_copy_only=False)
-        return TermParcels(np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]), parcels)
+        is_local, regions, words = local_parts(names)
+        return TermParcels(
+            np.concatenate([[0], np.cumsum(is_local, dtype=np.int64)]), self.parcels_of(regions, hash_names(words))
+        )
 
     def parcels_of(self, regions: IdArray, hashes: npt.NDArray[np.uint64]) -> IdArray:
         """The parcel of the word of each hash in each region."""
@@ -189,37 +181,38 @@ class Gridt:
     def __hash__(self) -> int:
         return hash((self.grid, self.widest, self.first.tobytes()))
 
+    def arrays(self) -> NamedArrays:
+        """As arrays of a file: 4 bytes a cell, 12 a word of a divided region."""
+        numbers = np.array([*astuple(self.grid), self.widest], dtype=np.float64)
+        return {_NUMBERS: numbers, **{f"{_KIND}_{name}": getattr(self, name) for name in _ARRAYS}}
+
+    @classmethod
+    def of_arrays(cls, arrays: NamedArrays) -> Gridt | None:
+        """That of :meth:`arrays`; None if there is none. What makes no sense is a DataError or a KeyError."""
+        if _NUMBERS not in arrays:
+            return None
+        west, south, east, north, level, widest = arrays[_NUMBERS].tolist()
+        own = {name: arrays[f"{_KIND}_{name}"] for name in _ARRAYS}
+        return cls(Grid(west, south, east, north, int(level)), **own, widest=int(widest))
+
     def save(self, path: Path) -> None:
-        """Write it to a file: 4 bytes a cell, 12 a word of a divided region."""
-        meta = named(path, {"kind": _KIND, "grid": list(astuple(self.grid)), "widest": self.widest})
-        write_arrays(path, {name: getattr(self, name) for name in _ARRAYS}, meta)
+        """Write it to a file."""
+        write_arrays(path, self.arrays(), named(path, {"kind": _KIND}))
 
     @classmethod
     def open(cls, path: Path) -> Gridt:
         """That of a file; what cannot be used is a DataError."""
-        file = open_verified(path)
         try:
-            west, south, east, north, level = map(float, file.meta["grid"])
-            if file.meta["kind"] != _KIND:
-                raise ValueError("it is something else")
-            arrays = {name: file.arrays[name] for name in _ARRAYS}
-            return cls(Grid(west, south, east, north, int(level)), **arrays, widest=int(file.meta["widest"]))
+            found = cls.of_arrays(open_verified(path).arrays)
         except (KeyError, TypeError, ValueError, DataError) as error:
             raise DataError(f"{str(path)!r} has no grid of regions ({error!r}); learn it anew") from None
+        if found is None:
+            raise DataError(f"{str(path)!r} has no grid of regions; check the path, or learn it anew")
+        return found
 
 
+_NUMBERS = "gridt"
 _ARRAYS = ("region", "first", "starts", "known", "shares")
-
-
-def local_names(regions: IdArray, names: pa.Array) -> pa.Array:
-    """What a term of each name is called in each region.
-
-    >>> local_names(np.array([3], np.int32), pa.array(["fire"])).to_pylist()
-    ['\\x1f00000003fire']
-    """
-    digits = pc.utf8_lpad(pa.array(regions).cast(pa.large_string()), _DIGITS, "0")
-    mark, nothing = (pa.scalar(text, pa.large_string()) for text in (LOCAL, ""))
-    return pc.binary_join_element_wise(mark, digits, names.cast(pa.large_string()), nothing)
 
 
 def _words(shares: list[Share]) -> tuple[npt.NDArray[np.uint64], IdArray]:

@@ -5,7 +5,6 @@ west, south, and how many columns and rows a degree has. A block int32[4] is wes
 included. Region r has the parcels ``first[r]`` … ``first[r + 1] - 1``.
 """
 
-# ruff: noqa: PLR0913, PLR0917  (kernels take arrays, not objects)
 # numba takes no annotations: shapes and types are in the docstrings.
 # mypy: disallow_untyped_defs=False
 # mypy: disallow_untyped_calls=False
@@ -14,8 +13,6 @@ from __future__ import annotations
 
 import numba
 import numpy as np
-
-from tidings.arrays.kernels import mixed
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
@@ -98,70 +95,3 @@ def parcels_of(regions, hashes, first, starts, known, shares, parcels):
             else:
                 share = np.int64(hashes[i] % np.uint64(count))
         parcels[i] = first[r] + share
-
-
-@numba.njit(cache=True, nogil=True, inline="always")
-def key_of(region, term):
-    """A word in a region as one number, never 0."""
-    return np.uint64(region + 1) << np.uint64(32) | np.uint64(term + 1)
-
-
-@numba.njit(cache=True, nogil=True, inline="always")
-def slot_of(key, seeds, mask, slots):
-    """Where a key lies in an open table, or the free slot where it would. ``seeds`` uint64[2], drawn by chance."""
-    slot = mixed(key ^ seeds[0], seeds[1]) & mask
-    while slots[slot] != 0 and slots[slot] != key:
-        slot = (slot + np.uint64(1)) & mask
-    return slot
-
-
-@numba.njit(cache=True, nogil=True)
-def put_keys(regions, terms, numbers, seeds, slots, values):
-    """Put words in regions, with their ``numbers`` int32, into an open table that has room for them."""
-    mask = np.uint64(len(slots) - 1)
-    for i in range(len(regions)):
-        key = key_of(regions[i], terms[i])
-        slot = slot_of(key, seeds, mask, slots)
-        slots[slot], values[slot] = key, numbers[i]
-
-
-@numba.njit(cache=True, nogil=True)
-def find_keys(regions, terms, seeds, slots, values, numbers):
-    """Fill ``numbers`` int32 with those of words in regions, -1 for one that is not in the table."""
-    mask = np.uint64(len(slots) - 1)
-    for i in range(len(regions)):
-        key = key_of(regions[i], terms[i])
-        slot = slot_of(key, seeds, mask, slots)
-        numbers[i] = values[slot] if slots[slot] == key else -1
-
-
-@numba.njit(cache=True, nogil=True)
-def local_terms(cells, region, offsets, ids, seeds, slots, values, everywhere, out_offsets, out):
-    """The words of each row in its region, and everywhere, by their numbers: those that are in the table.
-
-    Row i has the cell ``cells[i]`` (-1: no place, so it is in region 0 alone) and the terms ``ids[offsets[i]] …``, -1
-    for one that nobody asks for; each row also has term 0. ``everywhere``: whether region 0 has anything. ``out`` int32
-    has room for two for each term and row; returns how many there are.
-    """
-    mask = np.uint64(len(slots) - 1)
-    n = 0
-    for i in range(len(cells)):
-        r = region[cells[i]] if cells[i] >= 0 else 0
-        for k in range(offsets[i] - 1, offsets[i + 1]):
-            t = ids[k] if k >= offsets[i] else 0
-            if t < 0:
-                continue
-            if r > 0:
-                key = key_of(r, t)
-                slot = slot_of(key, seeds, mask, slots)
-                if slots[slot] == key:
-                    out[n] = values[slot]
-                    n += 1
-            if everywhere:
-                key = key_of(0, t)
-                slot = slot_of(key, seeds, mask, slots)
-                if slots[slot] == key:
-                    out[n] = values[slot]
-                    n += 1
-        out_offsets[i + 1] = n
-    return n

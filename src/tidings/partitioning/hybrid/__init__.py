@@ -4,6 +4,6 @@ from tidings.partitioning.hybrid.bases import Space, Text
 from tidings.partitioning.hybrid.hybrid import Hybrid
 from tidings.partitioning.hybrid.leaves import Leaves
 from tidings.partitioning.hybrid.measuring import Division, measure
-from tidings.partitioning.hybrid.workload import Workload, area_of
+from tidings.partitioning.hybrid.workload import Workload
 
-__all__ = ["Division", "Hybrid", "Leaves", "Space", "Text", "Workload", "area_of", "measure"]
+__all__ = ["Division", "Hybrid", "Leaves", "Space", "Text", "Workload", "measure"]

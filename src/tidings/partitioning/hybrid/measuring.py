@@ -10,11 +10,11 @@ from tidings.analysis.vocabulary import TermSets
 from tidings.arrays import IntArray
 from tidings.model import DataError
 from tidings.partitioning.gridt.gridt import Gridt
-from tidings.partitioning.gridt.pairs import Pairs
 from tidings.partitioning.hybrid.workload import Workload
 from tidings.partitioning.load import FloatArray, LoadCosts
 from tidings.partitioning.mapping import Mapping, Owners, hash_names
 from tidings.partitioning.sets import MatcherSets
+from tidings.terms.pairs import Pairs
 
 
 @dataclass(frozen=True, slots=True, eq=False)

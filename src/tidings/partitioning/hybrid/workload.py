@@ -6,7 +6,6 @@ rarest word of each of its conjunctions ([PS2] IV-C), so it is a few *entries*: 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,13 +16,11 @@ from tidings.analysis.fast import FastAnalyser
 from tidings.analysis.vocabulary import TermSets, Vocabulary
 from tidings.arrays import IdArray, IntArray
 from tidings.language import Conjunction, Sequence, parse_normal
-from tidings.model import DataError, Rectangle
-from tidings.model.query import Within
+from tidings.model import DataError
+from tidings.partitioning.gridt.areas import area_of
 from tidings.partitioning.load import FloatArray
 from tidings.tables.checked import Publications
 from tidings.tables.columns import place_columns
-
-WORLD = (-180.0, -90.0, 180.0, 90.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,24 +119,6 @@ class Workload:
             self.entry_box,
             self.deletions,
         )
-
-
-def area_of(conjunction: Conjunction) -> list[tuple[float, float, float, float]]:
-    """Boxes (degrees) that have all places which a conjunction asks for; none if it asks for none.
-
-    Where it asks for several areas at once, those of the smallest: what is in all of them is in that one.
-
-    >>> area_of(parse_normal("fire bounding_box:[0 0 9 9] bounding_box:[1 1 2 2]")[1][0])
-    [(1.0, 1.0, 2.0, 2.0)]
-    """
-    areas = [atom.region.bounds() for atom in conjunction.required if isinstance(atom, Within)]
-    if not areas:
-        return []
-    return [(box.west, box.south, box.east, box.north) for box in min(areas, key=_size)]
-
-
-def _size(boxes: Iterable[Rectangle]) -> float:
-    return sum((box.east - box.west) * (box.north - box.south) for box in boxes)
 
 
 def _posts(table: pa.Table, analyser: Analyser, words: Vocabulary) -> TermSets:
