@@ -7,7 +7,7 @@ import pytest
 
 from tests.partitioning.hybrid.test_ps2_partitioners import PARTITIONERS, two_regions
 from tests.partitioning.hybrid.toys import workload
-from tidings.arrays.files import write_arrays
+from tidings.arrays.files import JSON, write_arrays
 from tidings.model import DataError
 from tidings.partitioning import Mapping, Move
 from tidings.partitioning.files import open_mapping, save_mapping
@@ -24,7 +24,7 @@ def test_a_file_that_is_no_mapping_is_told_by_name(tmp_path: Path) -> None:
     places = PARTITIONERS["kd-tree"](workload(*two_regions()), 4).mapping()
     assert places.parcels.gridt is not None
     owner = np.full(places.parcels.count, 9, dtype=np.int32)
-    meta = {"kind": "mapping of places", "matchers": 4}
+    meta: dict[str, JSON] = {"kind": "mapping of places", "matchers": 4}
     write_arrays(tmp_path / "odd", {**places.parcels.gridt.arrays(), "owner": owner}, meta)
     with pytest.raises(DataError, match=r"odd' is no mapping .*needs an owner among 4"):
         open_mapping(tmp_path / "odd")
