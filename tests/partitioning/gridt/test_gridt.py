@@ -36,8 +36,8 @@ def quarters(widest: int = 256) -> Gridt:
         Share(None, hashes("fire")),
         Share(None, NONE),
     ]
-    gridt, parcels = Gridt.flattened(Grid(0, 0, 4, 4, level=2), shares, widest)
-    assert parcels.tolist() == [2, 3, 4, 5, 6, 0, 1]
+    gridt, share = Gridt.flattened(Grid(0, 0, 4, 4, level=2), shares, widest=widest)
+    assert share.tolist() == [5, 6, 0, 1, 2, 3, 4]
     return gridt
 
 
@@ -92,6 +92,15 @@ def test_areas_touch_regions_each_once_and_none_or_too_many_are_everywhere() -> 
     assert [found.row(i).tolist() for i in range(4)] == [[1, 3], [1, 4], [0], [0]]
 
 
+def test_a_group_is_cut_into_regions_that_share_its_words_and_have_parcels_of_their_own() -> None:
+    shares = [Share((0, 0, 1, 3), NONE), Share((2, 0, 3, 3), hashes("fire")), Share((2, 0, 3, 3), hashes("rain"))]
+    gridt, share = Gridt.flattened(Grid(0, 0, 4, 4, level=2), [*shares, Share(None, NONE)], fine=1)
+    assert gridt.region.reshape(4, 4).tolist() == [[1, 1, 3, 3], [1, 1, 3, 3], [2, 2, 4, 4], [2, 2, 4, 4]]
+    assert share.tolist() == [3, 0, 0, 1, 2, 1, 2] and gridt.group.tolist() == [0, 1, 1, 2, 2]
+    rain = hashes("rain", "rain", "rain", "rain")
+    assert gridt.parcels_of(np.array([1, 2, 3, 4], np.int32), rain).tolist() == [1, 2, 4, 6]
+
+
 def test_a_grid_with_gaps_or_twice_the_same_cell_is_refused() -> None:
     grid = Grid(0, 0, 2, 2, level=1)
     with pytest.raises(DataError, match="in no region"):
@@ -119,6 +128,7 @@ def test_a_grid_comes_back_from_its_file_and_what_is_none_is_told(tmp_path: Path
         ("region", [0] * 15, "do not fit together"),
         ("first", [0, 2, 3, 3, 4, 5], "has no parcel"),
         ("shares", [0, 7, 0, 0], "a share that is not there"),
+        ("group", [0, 1, 2, 3, 9], "a group that is not there"),
         ("known", [1, 9, 9, 9], "not in order"),
         ("starts", [0, 1, 1, 4, 4, 3], "words do not fit"),
     ],

@@ -97,7 +97,8 @@ def test_leaves_promise_what_is_measured(name: str, work: Workload, matchers: in
         posts[m] |= set(node.sent.tolist())
         queries[m] |= set(node.queries.tolist())
     found = measure(leaves.mapping(), work)
-    assert found.posts.tolist() == list(map(len, posts)) and found.queries.tolist() == list(map(len, queries))
+    assert found.queries.tolist() == list(map(len, queries))
+    assert all(own <= len(told) for own, told in zip(found.posts.tolist(), posts, strict=True))
 
 
 def two_regions() -> tuple[list[Post], list[Query]]:

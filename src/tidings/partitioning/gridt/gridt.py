@@ -1,7 +1,8 @@
 """Which parcel has a word at a place? A grid of cells in regions, some of which are divided by words.
 
 Implements the map H1 of [PS2] IV-C. A leaf of the kdt-tree is a *share*: some cells, and some or all of their words.
-The leaves of the same cells are a *region*. Each share is a parcel.
+The leaves of the same cells are a *group*. A group is cut into *regions*: what is asked for is known for each of them,
+so a post is sent only for what is asked for near it. Each share of a region is a parcel.
 
 Departs from the paper: region 0, *everywhere*, is divided by words and has no cells. What asks for no place, or for one
 that touches more than ``widest`` regions, is filed there once, and each post looks for its words there as well. So a
@@ -51,13 +52,15 @@ class Share:
 class Gridt:
     """Cell c is in region ``region[c]`` (int32). Region r has the parcels ``first[r]`` … ``first[r + 1] - 1`` (int64).
 
-    In region r a word whose hash is ``known[k]`` (uint64) for a k of ``starts[r]`` … ``starts[r + 1] - 1`` (int64) has
-    the parcel ``first[r] + shares[k]`` (int32), and any other word the one that its hash gives.
+    Region r is of group g = ``group[r]`` (int32). There a word whose hash is ``known[k]`` (uint64) for a k of
+    ``starts[g]`` … ``starts[g + 1] - 1`` (int64) has the parcel ``first[r] + shares[k]`` (int32), and any other word
+    the one that its hash gives.
     """
 
     grid: Grid
     region: IdArray
     first: IntArray
+    group: IdArray
     starts: IntArray
     known: npt.NDArray[np.uint64]
     shares: IdArray
@@ -69,63 +72,71 @@ class Gridt:
             raise DataError(f"this is no grid of regions: {complaint}; learn it anew")
 
     def _complaint(self) -> str:
-        regions, counts, words = len(self.first) - 1, np.diff(self.first), np.diff(self.starts)
-        if len(self.region) != self.grid.side**2 or regions < 1 or len(self.starts) != regions + 1:
+        regions, groups = len(self.first) - 1, len(self.starts) - 1
+        counts, words = np.diff(self.first), np.diff(self.starts)
+        if len(self.region) != self.grid.side**2 or regions < 1 or len(self.group) != regions:
             return "its arrays do not fit together"
         if np.any((self.region < 0) | (self.region >= regions)):
             return "a cell is in a region that is not there"
+        if np.any((self.group < 0) | (self.group >= groups)):
+            return "a region is in a group that is not there"
         if self.first[0] != 0 or np.any(counts < 1) or self.widest < 1:
             return "a region has no parcel"
         if self.starts[0] != 0 or np.any(words < 0) or not self.starts[-1] == len(self.known) == len(self.shares):
             return "its words do not fit together"
-        owner = np.repeat(np.arange(regions), words)
-        if np.any((self.shares < 0) | (self.shares >= counts[owner])):
+        most = np.full(groups, np.iinfo(np.int64).max)
+        np.minimum.at(most, self.group, counts)
+        owner = np.repeat(np.arange(groups), words)
+        if np.any((self.shares < 0) | (self.shares >= most[owner])):
             return "a word has a share that is not there"
         if np.any((owner[1:] == owner[:-1]) & (self.known[1:] <= self.known[:-1])):
-            return "the words of a region are not in order"
+            return "the words of a group are not in order"
         return ""
 
     @classmethod
-    def flattened(cls, grid: Grid, shares: Sequence[Share], widest: int = WIDEST) -> tuple[Gridt, IntArray]:
-        """The grid of some shares, and the parcel of each of them.
+    def flattened(
+        cls, grid: Grid, shares: Sequence[Share], fine: int = 0, widest: int = WIDEST
+    ) -> tuple[Gridt, IntArray]:
+        """The grid of some shares, and the share that each parcel is of.
 
         Some shares are everywhere. The blocks of the others are equal or apart, and have all cells, or there are none.
+        Blocks are cut into regions at the lines of 2^fine columns and rows.
 
         >>> none, fire = np.zeros(0, np.uint64), np.array([7], np.uint64)
         >>> leaves = [Share((0, 0, 0, 1), none), Share((1, 0, 1, 1), fire), Share((1, 0, 1, 1), none)]
-        >>> gridt, parcels = Gridt.flattened(Grid(0, 0, 2, 2, level=1), [*leaves, Share(None, none)])
-        >>> gridt.region.tolist(), parcels.tolist()
-        ([1, 2, 1, 2], [1, 2, 3, 0])
+        >>> gridt, share = Gridt.flattened(Grid(0, 0, 2, 2, level=1), [*leaves, Share(None, none)])
+        >>> gridt.region.tolist(), share.tolist()
+        ([1, 2, 1, 2], [3, 0, 1, 2])
         >>> gridt.parcels_of(np.array([1, 2, 2], np.int32), np.array([7, 7, 5], np.uint64)).tolist()
         [1, 2, 3]
         """
-        blocks = list(dict.fromkeys([None, *(share.block for share in shares)]))
-        number = {block: r for r, block in enumerate(blocks)}
-        region = np.zeros((grid.side, grid.side), dtype=np.int32)
-        for block, r in number.items():
-            if block is not None:
-                west, south, east, north = block
-                own = region[south : north + 1, west : east + 1]
-                if own.any():
-                    raise DataError(f"two regions have the same cells, one of them {block}")
-                own[:] = r
-        if len(blocks) > 1 and not region.all():
-            raise DataError("some cells are in no region")
-        members: list[list[int]] = [[] for _ in blocks]
+        members: dict[Block | None, list[int]] = {None: []}
         for n, share in enumerate(shares):
-            members[number[share.block]].append(n)
-        parcels = np.empty(len(shares), dtype=np.int64)
-        parcels[[n for own in members for n in own]] = np.arange(len(shares))
-        words = [_words([shares[n] for n in own]) for own in members]
-        return cls(
+            members.setdefault(share.block, []).append(n)
+        region = np.zeros((grid.side, grid.side), dtype=np.int32)
+        group, of_share = [0], [members[None]]
+        for number, (block, own) in enumerate(members.items()):
+            for west, south, east, north in () if block is None else _pieces(block, grid.side >> min(fine, grid.level)):
+                cells = region[south : north + 1, west : east + 1]
+                if cells.any():
+                    raise DataError(f"two regions have the same cells, one of them in {block}")
+                cells[:] = len(group)
+                group.append(number)
+                of_share.append(own)
+        if len(group) > 1 and not region.all():
+            raise DataError("some cells are in no region")
+        words = [_words([shares[n] for n in own]) for own in members.values()]
+        gridt = cls(
             grid,
             region.ravel(),
-            np.concatenate([[0], np.cumsum([len(own) for own in members], dtype=np.int64)]),
+            np.concatenate([[0], np.cumsum([len(own) for own in of_share], dtype=np.int64)]),
+            np.array(group, dtype=np.int32),
             np.concatenate([[0], np.cumsum([len(own) for own, _ in words], dtype=np.int64)]),
             np.concatenate([own for own, _ in words]),
             np.concatenate([own for _, own in words]),
             widest,
-        ), parcels
+        )
+        return gridt, np.array([n for own in of_share for n in own], dtype=np.int64)
 
     @property
     def count(self) -> int:
@@ -168,7 +179,7 @@ class Gridt:
     def parcels_of(self, regions: IdArray, hashes: npt.NDArray[np.uint64]) -> IdArray:
         """The parcel of the word of each hash in each region."""
         parcels = np.empty(len(regions), dtype=np.int32)
-        kernels.parcels_of(regions, hashes, self.first, self.starts, self.known, self.shares, parcels)
+        kernels.parcels_of(regions, hashes, self.first, self.group, self.starts, self.known, self.shares, parcels)
         return parcels
 
     def __eq__(self, other: object) -> bool:
@@ -212,7 +223,19 @@ class Gridt:
 
 
 _NUMBERS = "gridt"
-_ARRAYS = ("region", "first", "starts", "known", "shares")
+_ARRAYS = ("region", "first", "group", "starts", "known", "shares")
+
+
+def _pieces(block: Block, step: int) -> list[Block]:
+    """A block cut at every ``step``-th line of the grid.
+
+    >>> _pieces((1, 0, 4, 1), 4)
+    [(1, 0, 3, 1), (4, 0, 4, 1)]
+    """
+    west, south, east, north = block
+    columns = [(max(x, west), min(x + step - 1, east)) for x in range(west - west % step, east + 1, step)]
+    rows = [(max(y, south), min(y + step - 1, north)) for y in range(south - south % step, north + 1, step)]
+    return [(x, y, to_x, to_y) for y, to_y in rows for x, to_x in columns]
 
 
 def _words(shares: list[Share]) -> tuple[npt.NDArray[np.uint64], IdArray]:

@@ -5,6 +5,7 @@ west, south, and how many columns and rows a degree has. A block int32[4] is wes
 included. Region r has the parcels ``first[r]`` … ``first[r + 1] - 1``.
 """
 
+# ruff: noqa: PLR0913, PLR0917  (kernels take arrays, not objects)
 # numba takes no annotations: shapes and types are in the docstrings.
 # mypy: disallow_untyped_defs=False
 # mypy: disallow_untyped_calls=False
@@ -72,25 +73,26 @@ def regions_of_blocks(blocks, side, region, widest, seen, offsets, found):
 
 
 @numba.njit(cache=True, nogil=True)
-def parcels_of(regions, hashes, first, starts, known, shares, parcels):
+def parcels_of(regions, hashes, first, group, starts, known, shares, parcels):
     """Fill ``parcels`` int32: that of the word of each hash in each region.
 
-    In region r the words of the hashes ``known[starts[r] : starts[r + 1]]``, which rise, have the ``shares`` beside
-    them; any other word has the share that its hash gives.
+    In a region of group g the words of the hashes ``known[starts[g] : starts[g + 1]]``, which rise, have the ``shares``
+    beside them; any other word has the share that its hash gives.
     """
     for i in range(len(regions)):
         r = regions[i]
         count = first[r + 1] - first[r]
         share = np.int64(0)
         if count > 1:
-            low, high = starts[r], starts[r + 1]
+            low, end = starts[group[r]], starts[group[r] + 1]
+            high = end
             while low < high:
                 middle = (low + high) >> 1
                 if known[middle] < hashes[i]:
                     low = middle + 1
                 else:
                     high = middle
-            if low < starts[r + 1] and known[low] == hashes[i]:
+            if low < end and known[low] == hashes[i]:
                 share = np.int64(shares[low])
             else:
                 share = np.int64(hashes[i] % np.uint64(count))

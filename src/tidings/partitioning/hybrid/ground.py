@@ -1,7 +1,8 @@
 """What is in a part of the map, and what does it cost? A workload on a grid, and the nodes of a kdt-tree over it.
 
 Implements the nodes of [PS2] Alg. 1. A node has some cells, and some or all of their words. As in [PS2] IV-C, a post
-counts for a node only if it has a word that is asked for there.
+counts only if it has a word that is asked for near it. What is near is told by larger cells, 2^fine in a row: the
+smallest of which queries touch no more than a few.
 """
 
 from __future__ import annotations
@@ -11,12 +12,18 @@ from functools import cached_property
 
 import numpy as np
 
+from tidings.analysis.vocabulary import TermSets
 from tidings.arrays import IdArray, IntArray
 from tidings.partitioning.gridt.grid import Grid
 from tidings.partitioning.gridt.gridt import Block
+from tidings.partitioning.gridt.kernels import regions_of_blocks
 from tidings.partitioning.hybrid import kernels
 from tidings.partitioning.hybrid.workload import Workload
 from tidings.partitioning.load import FloatArray, LoadCosts
+from tidings.terms.pairs import Pairs
+
+MAX_FINE = 6
+_TOUCHED = 4.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,6 +74,44 @@ class Ground:
         return self.grid.blocks(boxes)
 
     @cached_property
+    def fine(self) -> int:
+        """The finest level at which the boxes of entries touch at most _TOUCHED cells on average."""
+        blocks = self.blocks[self._placed_entries()].astype(np.int64)
+        for fine in range(min(self.grid.level, MAX_FINE), 0, -1):
+            west, south, east, north = (blocks >> (self.grid.level - fine)).T
+            if len(blocks) and ((east - west + 1) * (north - south + 1)).mean() <= _TOUCHED:
+                return fine
+        return 0
+
+    @cached_property
+    def all_words(self) -> TermSets:
+        """The words of each post, and word 0 where somebody asks for it."""
+        return _with_first(self.workload.posts, bool(np.any(self.workload.entry_word == 0)))
+
+    @cached_property
+    def near_words(self) -> TermSets:
+        """Those of the words that are asked for in the larger cell of the post; none for one without a place."""
+        side, shift = 1 << self.fine, self.grid.level - self.fine
+        placed = self._placed_entries()
+        cells = np.arange(side * side, dtype=np.int32) + 1  # region 0 is everywhere, and there is nothing here
+        ends, seen = np.zeros(len(placed) + 1, dtype=np.int64), np.full(side * side + 1, -1, dtype=np.int64)
+        found = np.empty(int(_TOUCHED * len(placed)) + side * side, dtype=np.int32)
+        count = regions_of_blocks(self.blocks[placed] >> shift, side, cells, side * side, seen, ends, found)
+        words = np.repeat(self.workload.entry_word[placed], np.diff(ends))
+        keys = np.unique(found[:count] * np.int64(len(self.workload.names)) + words)
+        pairs = Pairs()
+        own = (keys % len(self.workload.names)).astype(np.int32)
+        pairs.put((keys // len(self.workload.names)).astype(np.int32), own, np.arange(len(keys), dtype=np.int32))
+        x, y = (np.where(lines < 0, 0, lines >> shift) for lines in self.places)
+        at = np.where(self.places[0] < 0, -1, y * side + x).astype(np.int32)
+        sets = pairs.local(at, cells, self.workload.posts)
+        return TermSets(sets.offsets, own[sets.ids])
+
+    def words_of(self, block: Block | None) -> TermSets:
+        """The words of each post that count in these cells."""
+        return self.all_words if block is None else self.near_words
+
+    @cached_property
     def spans(self) -> IdArray:
         """The least block with all entries of each query that ask for a place, int32[queries, 4]."""
         side, queries = self.grid.side, len(self.workload.queries)
@@ -105,8 +150,9 @@ class Ground:
     def node(self, block: Block | None, words: IdArray | None, posts: IdArray, entries: IdArray) -> Node:
         """The node of these posts and entries."""
         work = self.workload
+        sets = self.words_of(block)
         sent = np.empty(len(posts) + 1, dtype=np.int32)
-        count = kernels.sent(posts, work.posts.offsets, work.posts.ids, entries, work.entry_word, len(work.names), sent)
+        count = kernels.sent(posts, sets.offsets, sets.ids, entries, work.entry_word, len(work.names), sent)
         queries = work.entry_query[entries].astype(np.int32)
         queries = queries[np.diff(queries, prepend=-1) != 0]
         return Node(block, words, posts, entries, sent[:count].copy(), queries, self.load(count, len(queries)))
@@ -137,6 +183,14 @@ class Ground:
         posts = (west <= x) & (x <= east) & (south <= y) & (y <= north)
         entries = (own[:, 0] <= east) & (own[:, 2] >= west) & (own[:, 1] <= north) & (own[:, 3] >= south)
         return self.node(block, None, node.posts[posts], node.entries[entries])
+
+
+def _with_first(sets: TermSets, also: bool) -> TermSets:
+    """The sets, with word 0 as well if ``also``."""
+    if not also:
+        return sets
+    places = sets.offsets[:-1]
+    return TermSets(sets.offsets + np.arange(len(sets.offsets)), np.insert(sets.ids, places, 0))
 
 
 def loads(weights: tuple[float, float, float], posts: IntArray, queries: IntArray) -> FloatArray:

@@ -25,14 +25,14 @@ def load(costs, posts, queries):
 def sent(posts, offsets, ids, entries, entry_word, words, found):
     """Fill ``found`` with those of ``posts`` that have a word of one of ``entries``; returns how many.
 
-    ``words`` is how many words there are; every post has word 0.
+    ``words`` is how many words there are.
     """
     asked = np.zeros(words, dtype=np.uint8)
     for e in entries:
         asked[entry_word[e]] = 1
     count = 0
     for i in posts:
-        has = asked[0]
+        has = 0
         for k in range(offsets[i], offsets[i + 1]):
             has |= asked[ids[k]]
         found[count] = i
@@ -60,16 +60,10 @@ def similarity(posts, offsets, ids, queries, query_offsets, query_ids, words):
 
 @numba.njit(cache=True, nogil=True)
 def renumber(posts, offsets, ids, number, out_offsets, out):
-    """The words of some posts by their ``number`` int32[words], without those of -1; returns how many.
-
-    Every post has word 0.
-    """
+    """The words of some posts by their ``number`` int32[words], without those of -1; returns how many."""
     n = 0
     for j in range(len(posts)):
         i = posts[j]
-        if number[0] >= 0:
-            out[n] = number[0]
-            n += 1
         for k in range(offsets[i], offsets[i + 1]):
             if number[ids[k]] >= 0:
                 out[n] = number[ids[k]]

@@ -23,7 +23,7 @@ class Leaves:
     matchers: int
 
     def mapping(self) -> Mapping:
-        """The mapping of these leaves: each is a parcel.
+        """The mapping of these leaves: each is a parcel, or one for each region of its cells.
 
         Each matcher has a parcel everywhere, so that words which nobody has asked for yet are divided between all.
         """
@@ -34,7 +34,5 @@ class Leaves:
         everywhere = self.owner[[node.block is None for node in self.nodes]]
         padding = np.setdiff1d(np.arange(self.matchers, dtype=np.int32), everywhere)
         shares += [Share(None, none) for _ in padding]
-        gridt, parcels = Gridt.flattened(self.ground.grid, shares)
-        owner = np.empty(len(shares), dtype=np.int32)
-        owner[parcels] = np.concatenate([self.owner, padding])
-        return Mapping(gridt, owner, self.matchers)
+        gridt, share = Gridt.flattened(self.ground.grid, shares, self.ground.fine)
+        return Mapping(gridt, np.concatenate([self.owner, padding])[share], self.matchers)

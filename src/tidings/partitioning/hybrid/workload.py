@@ -27,7 +27,7 @@ from tidings.tables.columns import place_columns
 class Workload:
     """A sample. Word w is called ``names[w]``; word 0, the empty one, is in every post.
 
-    Post i is at ``lon[i]``, ``lat[i]`` (float64, NaN for no place) and has the words ``posts.row(i)``, without word 0.
+    Post i is at ``lon[i]``, ``lat[i]`` (float64, NaN for no place) and has the words ``posts.row(i)``, word 0 not told.
     Query q has the keywords ``queries.row(q)``. Entry e is of query ``entry_query[e]`` (int64, never falling), is filed
     under ``entry_word[e]`` (int32, 0 if there is no word) and asks for ``entry_box[e]`` (float64: west, south, east,
     north; NaN for no place). All queries are insertions, and there are ``deletions`` of others.
