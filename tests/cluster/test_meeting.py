@@ -18,10 +18,12 @@ from hypothesis import strategies as st
 
 from tests.cluster.test_placing import as_table, crowd, simple
 from tests.index.strategies import NOW
+from tests.partitioning.hybrid.test_ps2_partitioners import PARTITIONERS
 from tidings.cluster import Cluster, place
 from tidings.index import BruteForce
 from tidings.model import DataError
 from tidings.partitioning import Mapping, Move, TermParcels
+from tidings.partitioning.hybrid import Workload
 from tidings.partitioning.learning import Incidence, Network, Partitioner, Refined, Salb
 
 PLACES = 16
@@ -35,6 +37,7 @@ class PlaceParcels:
     """
 
     count: int = PLACES
+    gridt: None = None
 
     def of(self, names: pa.Array) -> TermParcels:
         own = [self._touched(name) for name in names.to_pylist()]
@@ -61,6 +64,17 @@ def learned(partitioner: Partitioner) -> Callable[[pa.Table, pa.Table], Mapping]
     return mapping
 
 
+def divided(name: str) -> Callable[[pa.Table, pa.Table], Mapping]:
+    """One of the partitioners of [PS2]."""
+
+    def mapping(asked: pa.Table, posts: pa.Table) -> Mapping:
+        if name == "hypergraph":
+            pytest.importorskip("pymetis")
+        return PARTITIONERS[name](Workload.of(posts, asked), 5).mapping()
+
+    return mapping
+
+
 def metis(asked: pa.Table, posts: pa.Table) -> Mapping:
     pytest.importorskip("pymetis")
     return learned(Network())(asked, posts)
@@ -72,6 +86,7 @@ MAPPINGS: dict[str, Callable[[pa.Table, pa.Table], Mapping]] = {
     "refined": learned(Refined()),
     "metis": metis,
     "places": lambda *_: Mapping(PlaceParcels(), np.arange(PLACES, dtype=np.int32) % 5, 5),
+    **{name: divided(name) for name in PARTITIONERS},
 }
 
 

@@ -17,7 +17,8 @@ from pathlib import Path
 from tidings.arrays.locks import exclusive
 from tidings.arrays.pages import checked, read_page, replace_json
 from tidings.model import DataError
-from tidings.partitioning import Mapping, Move, NamedParcels
+from tidings.partitioning import Mapping, Move
+from tidings.partitioning.files import open_mapping, save_mapping
 
 WHOLE = "whole"
 _HASH, _LEARNED, _MOVED = "hash-", "learned-", "moved-"
@@ -106,7 +107,7 @@ class Mappings:
             return Mapping.hashed(int(name.removeprefix(_HASH)))
         if name.startswith(_MOVED):
             return self._moved(name)
-        return NamedParcels.open(self._file(name)).mapping()
+        return open_mapping(self._file(name))
 
     def _moved(self, name: str) -> Mapping:
         page = self.page(name)
@@ -163,7 +164,7 @@ class Mappings:
         """Let pipelines switch to a mapping at their next batch; its page, with the number it got."""
         with exclusive(self.path):
             page = replace(page, number=self._next())
-            mapping.parcels.save(self._file(page.name))
+            save_mapping(self._file(page.name), mapping)
             replace_json(self.path / f"{page.name}.json", checked(asdict(page)))
         return page
 

@@ -77,8 +77,11 @@ def place(
     """
     if routing not in ("guards", "words"):
         raise DataError(f"routing is by guards or by words, got {routing!r}")
+    gridt = mapping.parcels.gridt
+    if gridt is not None and (routing == "words" or placer != RAREST):
+        raise DataError("where places are divided, placement is by the rarest term and routing by guards; choose these")
     table = latest(table)
-    asked = conjunctions_of(table["query"], analyser, Sample(analyser) if sample is None else sample)
+    asked = conjunctions_of(table["query"], analyser, Sample(analyser) if sample is None else sample, gridt)
     choices = Choices.of(table["id"], asked, mapping)
     filed = choices.filed(placer.choose(choices))
     homes = MatcherSets.owning(filed, choices.owners, mapping.matchers)
@@ -92,5 +95,5 @@ def place(
     if routing == "words":
         counts = np.maximum(counts, 1)  # a router sends for what is counted
     parcels = choices.parcels.taken(places)
-    router = Router(terms, parcels, mapping.owner, mapping.matchers, analyser, counts)
+    router = Router(terms, parcels, mapping.owner, mapping.matchers, analyser, counts, gridt)
     return Placement(table, homes, router, TermSets(filed.offsets, numbers[filed.ids]))

@@ -7,6 +7,9 @@ draw another). A move gives some parcels to other owners (:meth:`Router.move`) a
 
 A router counts the subscriptions that are filed under each term. A change adds those that came (:meth:`Router.extend`)
 and takes away those that went (:meth:`Router.withdraw`). A term under which nothing is filed attracts no publications.
+
+Where places are divided (:class:`tidings.partitioning.gridt.Gridt`), the terms that file and that publications are sent
+for are terms in a region. A publication has the words of its text in the region of its place, and everywhere.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ from tidings.arrays.files import JSON, ArrayFile, named, open_verified, write_ar
 from tidings.index.snapshot import MAX_READER_BYTES
 from tidings.model import DataError
 from tidings.partitioning import kernels
+from tidings.partitioning.gridt import Gridt
 from tidings.partitioning.mapping import MAX_MATCHERS, HashArray, Owners, TermParcels, hash_names
 from tidings.partitioning.sets import MatcherSets
 from tidings.tables.checked import Publications
@@ -62,12 +66,14 @@ class Router:
         matchers: int,
         analyser: Analyser = ENGLISH,
         filed: IntArray | None = None,
+        gridt: Gridt | None = None,
     ) -> None:
         self.matchers = matchers
         self.analyser = analyser
         self._terms = terms
         self._parcels = parcels
         self._owner = owner
+        self._gridt = gridt
         self._filed = np.ones(len(parcels), dtype=np.int64) if filed is None else filed
         self._reader = TermReader(terms, analyser)
         self._count()
@@ -150,7 +156,11 @@ class Router:
     def _read(self, table: pa.Table) -> TermSets:
         if self._reader.size_bytes > MAX_READER_BYTES:
             self._reader = TermReader(self._terms, self.analyser)
-        return self._reader.terms(table, *place_columns(table))
+        places = place_columns(table)
+        terms = self._reader.terms(table, *places)
+        if self._gridt is None:
+            return terms
+        return self._terms.local.local(self._gridt.grid.cells(*places), self._gridt.region, terms)
 
     def extend(self, newer: Router) -> IdArray:
         """Count what another router counts as well; returns the id here of each term there.
@@ -161,6 +171,8 @@ class Router:
         alike = newer.matchers, newer.analyser, len(newer._owner)
         if alike != (self.matchers, self.analyser, len(self._owner)):
             raise DataError("a router for other matchers or another analyser cannot be added; partition all anew")
+        if newer._gridt is not None and newer._gridt != self._gridt:
+            raise DataError("another mapping divides places otherwise; partition all subscriptions anew")
         known = len(self._terms)
         ids = self._terms.include(newer._terms)
         is_old = ids < known
@@ -192,15 +204,20 @@ class Router:
         terms, numbers = self._terms.part(used)
         places = np.flatnonzero(numbers >= 0)
         parcels = self._parcels.taken(places)
-        return Router(terms, parcels, self._owner, self.matchers, self.analyser, filed[places]), numbers
+        part = Router(terms, parcels, self._owner, self.matchers, self.analyser, filed[places], self._gridt)
+        return part, numbers
 
     def tidied(self) -> tuple[Router, IdArray]:
         """A router of the terms that it sends for, and the id there of each term, or -1."""
         return self.part(self._filed > 0, self._filed)
 
-    def save(self, path: Path, beside: NamedArrays | None = None) -> None:
-        """Write it to a file, with some other arrays beside its own."""
+    def save(self, path: Path, beside: NamedArrays | None = None, *, extends: bool = False) -> None:
+        """Write it to a file, with some other arrays beside its own.
+
+        One that only ``extends`` others has no grid of regions: that is in the first one.
+        """
         analyser = self.analyser
+        places = {} if self._gridt is None or extends else self._gridt.arrays()
         meta: dict[str, JSON] = {
             "kind": _KIND,
             "format": FORMAT,
@@ -217,6 +234,7 @@ class Router:
                 _PARCELS: self._parcels.parcels,
                 _OWNER: self._owner,
                 _FILED: self._filed,
+                **places,
             },
             named(path, meta),
         )
@@ -263,16 +281,22 @@ def _loaded(file: ArrayFile) -> Router:
     matchers, count = int(meta["matchers"]), int(meta["terms"])
     if meta["kind"] != _KIND or len(parcels) != count or not 1 <= matchers <= MAX_MATCHERS:
         raise ValueError("its arrays do not fit together")
-    counts = parcels.counts()
-    if counts[0] or np.any(counts[1:] < 1) or (parcels.offsets[0], parcels.offsets[-1]) != (0, len(parcels.parcels)):
+    counts, filed = parcels.counts(), file.arrays.get(_FILED)
+    if filed is not None and (filed.dtype != np.int64 or filed.shape != (count,)):
+        raise ValueError("it is not told how much is filed under each term")
+    is_used = np.ones(count, dtype=np.bool_) if filed is None else filed != 0
+    is_used[0] = False
+    if (
+        counts[0]
+        or np.any(counts[is_used] < 1)
+        or (parcels.offsets[0], parcels.offsets[-1]) != (0, len(parcels.parcels))
+    ):
         raise ValueError("a term is in no parcel")
     if np.any((parcels.parcels < 0) | (parcels.parcels >= len(owner))):
         raise ValueError("a term is in a parcel that is not there")
     if np.any((owner < 0) | (owner >= matchers)):
         raise ValueError("a parcel has an owner that is not there")
-    filed = file.arrays.get(_FILED)
-    if filed is not None and (filed.dtype != np.int64 or filed.shape != (count,)):
-        raise ValueError("it is not told how much is filed under each term")
     terms = Dictionary()
     terms.load(file.arrays, count)
-    return Router(terms, parcels, owner, matchers, Analyser(language, frozenset(stop_words), stemming), filed)
+    analyser = Analyser(language, frozenset(stop_words), stemming)
+    return Router(terms, parcels, owner, matchers, analyser, filed, Gridt.of_arrays(file.arrays))

@@ -142,7 +142,7 @@ class Shares:
             is_used = change != 0
             is_used[filings.terms.ids] = True
             newer, numbers = router.part(is_used, change)
-            newer.save(self._store.path / name, filings.renumbered(numbers).arrays())
+            newer.save(self._store.path / name, filings.renumbered(numbers).arrays(), extends=True)
             self._routers = (*self._routers, name)
         self._saved = _Saved(router.filed, router.owner, len(cluster.filings))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,9 @@ from tidings.arrays.rows import places_of
 from tidings.model import DataError
 from tidings.partitioning import kernels
 from tidings.terms.dictionary import Dictionary
+
+if TYPE_CHECKING:
+    from tidings.partitioning.gridt.gridt import Gridt
 
 MAX_MATCHERS = 256
 PER_MATCHER = 64
@@ -112,13 +115,19 @@ class Parcels(Protocol):
     """How terms are put into parcels: a value that is pickled and compared by what is in it.
 
     The parcels of a term follow from its name (:meth:`Dictionary.term_names`) and never from its id, so a term keeps
-    its parcels when terms are numbered anew. Every name has at least one: what is filed under a term lives at the
-    owners of all its parcels, a publication with that term is sent to the owner of one of them, so they meet.
+    its parcels when terms are numbered anew. Every term that can file something has at least one: what is filed under
+    a term lives at the owners of all its parcels, a publication with that term is sent to the owner of one of them, so
+    they meet.
     """
 
     @property
     def count(self) -> int:
         """How many there are; they are numbered from 0."""
+
+    @property
+    def gridt(self) -> Gridt | None:
+        """How places are divided, None if they do not matter. If they are, what files and what is sent for are terms
+        *in a region* (:mod:`tidings.terms.local_terms`): only these have parcels."""
 
     def of(self, names: pa.Array) -> TermParcels:
         """The parcels of terms of these names."""
@@ -251,6 +260,10 @@ class NamedParcels:
     @property
     def count(self) -> int:
         return PER_MATCHER * self.matchers
+
+    @property
+    def gridt(self) -> None:
+        return None
 
     def mapping(self) -> Mapping:
         """The mapping in which first owners own their parcels."""

@@ -22,8 +22,10 @@ from tidings.tables.columns import Slot
 from tidings.terms.kinds import KINDS, OF_ATOM, Kind
 from tidings.terms.kinds.kind import Key, TermAtom
 from tidings.terms.label_terms import LabelArray, LabelTerms
+from tidings.terms.local_terms import LocalTerms, local_names
 
 _CELLS = -1
+_LOCAL = ("local_regions", "local_terms", "local_ids")
 _FEW = 64
 """So many words at least are worth the turn that a thread may lose by looking them up all at once."""
 
@@ -49,6 +51,7 @@ class Dictionary:
         self.slots: dict[Slot, int] = {}
         self._kinds: dict[type[Kind], Kind] = {kind: kind() for kind in KINDS}
         self._named = {name: kind for kind in self._kinds.values() for name in kind.names}
+        self.local = LocalTerms()
 
     def __len__(self) -> int:
         return self._count
@@ -98,6 +101,19 @@ class Dictionary:
         """:meth:`interval` of many labels, uint64."""
         return self._labels(self.intervals[slot], labels)
 
+    def local_terms(self, regions: IdArray, terms: IdArray) -> IdArray:
+        """The ids of terms in regions, which they get if they have none: int32, as the regions and the terms."""
+        keys = regions.astype(np.int64) << 32 | terms
+        _, places, inverse = np.unique(keys, return_index=True, return_inverse=True)
+        own = regions[places].astype(np.int32), terms[places].astype(np.int32)
+        ids = self.local.find(*own)
+        fresh = np.flatnonzero(ids < 0)
+        ids[fresh] = self._count + np.arange(len(fresh), dtype=np.int32)
+        self._count += len(fresh)
+        self.local.put(own[0][fresh], own[1][fresh], ids[fresh])
+        found: IdArray = ids[inverse.reshape(-1)]
+        return found
+
     def slot(self, slot: Slot) -> int:
         """The number of a column of numbers; 0 and 1 are those of places."""
         return self.slots.setdefault(slot, len(self.slots) + 2)
@@ -136,7 +152,16 @@ class Dictionary:
             "label_ids": np.concatenate([ids for _, _, ids in kept]),
             "others": np.frombuffer(json.dumps(others).encode(), dtype=np.uint8),
             "slots": np.frombuffer(json.dumps(list(self.slots)).encode(), dtype=np.uint8),
+            **self._saved_local(numbers),
         }
+
+    def _saved_local(self, numbers: IdArray) -> NamedArrays:
+        """Nothing if there are none: most dictionaries have none, and their files are as they always were."""
+        regions, terms, ids = self.local.items()
+        kept = numbers[ids] >= 0
+        if not kept.any():
+            return {}
+        return {_LOCAL[0]: regions[kept], _LOCAL[1]: numbers[terms[kept]], _LOCAL[2]: numbers[ids[kept]]}
 
     def load(self, arrays: Mapping[str, npt.NDArray[Any]], count: int) -> None:
         """Take terms from arrays, until there are ``count``. The words of the first call are used where they lie."""
@@ -158,12 +183,19 @@ class Dictionary:
             self._count = term  # the next one that is given
             kind = self._named[saved[0]]
             self._id(kind, kind.read(saved))
+        if _LOCAL[0] in arrays:
+            self.local.put(*(np.array(arrays[name], dtype=np.int32) for name in _LOCAL))
         self._count = count
 
     def part(self, used: npt.NDArray[np.bool_]) -> tuple[Dictionary, IdArray]:
-        """A dictionary of term 0 and the terms t with ``used[t]``, and the id there of each term, -1 for the others."""
+        """A dictionary of term 0 and the terms t with ``used[t]``, and the id there of each term, -1 for the others.
+
+        Where a term in a region is used, so is the term.
+        """
         kept = used.copy()
         kept[0] = True
+        _, terms, ids = self.local.items()
+        kept[terms[used[ids]]] = True
         numbers = np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
         part = Dictionary()
         part.load(self.saved(numbers), int(kept.sum()))
@@ -183,6 +215,8 @@ class Dictionary:
                 ids[term] = self.interval(slot, label)
         for kind, key, term in other._others():
             ids[term] = self._id(self._kinds[type(kind)], key)
+        regions, terms, locals_there = other.local.items()
+        ids[locals_there] = self.local_terms(regions, ids[terms])
         return ids
 
     def term_names(self) -> pa.LargeStringArray:
@@ -207,7 +241,14 @@ class Dictionary:
                 names[term] = f"{column}{'@' if of_instants else '#'}{label:016x}"
         for kind, key, term in self._others():
             names[term] = kind.called(key)
-        return pa.array(names, pa.large_string())
+        alone = pa.array(names, pa.large_string())
+        regions, terms, ids = self.local.items()
+        if not len(ids):
+            return alone
+        both = pa.concat_arrays([alone, local_names(regions, alone.take(pa.array(terms)))])
+        places = np.arange(len(self))
+        places[ids] = len(self) + np.arange(len(ids))
+        return both.take(pa.array(places))
 
     def _all_words(self) -> Iterator[tuple[str, int]]:
         yield from zip(self._old_words.texts().to_pylist(), self._old_word_ids.tolist(), strict=True)

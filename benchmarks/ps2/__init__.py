@@ -1,0 +1,1 @@
+"""Does the evaluation of [PS2] come out alike on other posts?"""
