@@ -1,4 +1,4 @@
-"""What does a partitioner of [PS2] give? KdtLeaves and their matchers, and so a mapping."""
+"""What does a partitioner of [PS2] give? Leaves and their matchers, and so a mapping."""
 
 from __future__ import annotations
 

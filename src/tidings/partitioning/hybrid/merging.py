@@ -33,7 +33,7 @@ class Merged:
 
 
 def merged(ground: Ground, leaves: Sequence[Node], matchers: int) -> Merged:
-    """KdtLeaves to matchers, the heaviest first: where the load grows least, or to the least loaded if that is evener."""
+    """Leaves to matchers, the heaviest first: where the load grows least, or to the least loaded if that is evener."""
     order = np.argsort([-leaf.load for leaf in leaves], kind="stable")
     posts, queries = _flat([leaf.sent for leaf in leaves]), _flat([leaf.queries for leaf in leaves])
     has_post = np.zeros((len(ground.workload.posts), matchers), dtype=np.uint8)

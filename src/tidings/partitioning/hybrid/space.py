@@ -125,7 +125,7 @@ def _empty_cells(block: Block) -> list[Node]:
 
 
 def in_turn(leaves: list[Node], matchers: int) -> IdArray:
-    """KdtLeaves to matchers in their order, as many to each as make the same sum of loads."""
+    """Leaves to matchers in their order, as many to each as make the same sum of loads."""
     loads = np.array([leaf.load for leaf in leaves])
     middle = np.cumsum(loads) - loads / 2
     share = middle / max(float(loads.sum()), 1e-300) * matchers
