@@ -29,7 +29,7 @@ from tidings.model import DataError, Subscription
 from tidings.partitioning import Mapping, Move, Owners
 from tidings.placement import PlacementPolicy, PlacerName
 from tidings.registry import History, Registry
-from tidings.spark import rows
+from tidings.spark import tasks
 from tidings.tables.columns import instant_key
 from tidings.terms.sample import Sample
 from tidings.workloads import Posts, tweet_based
@@ -213,7 +213,7 @@ def test_many_matches_come_out_once_with_all_their_columns(tmp_path: Path, plan:
 def test_matches_that_come_in_several_pieces_are_all_there_once(
     tmp_path: Path, plan: Plan, most_rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rows, "_MOST_ROWS", most_rows)
+    monkeypatch.setattr(tasks, "_MOST_ROWS", most_rows)
     registry = Registry(tmp_path / "registry")
     registry.add(asked(*["fire OR smoke"] * 5))
     release = Releases(tmp_path / "releases", plan=plan).release(registry, 1)

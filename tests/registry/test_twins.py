@@ -123,7 +123,8 @@ def test_a_log_in_memory_forgets_what_its_history_does_not_need(ops: list[tuple[
         for name, is_added in ops:
             for log in (short, whole):
                 log.put([(name, "fire", "", "", None, None)]) if is_added else log.put([], [name])
-        assert short.changes().num_rows <= 3 + versions + 3 + 2
+        folded = 3 + versions + 1  # what lives, the kept versions, and the row of the last commit before these
+        assert short.changes().num_rows <= 2 * folded  # as many again may have come since it was folded
         for version in range(short.horizon, short.version + 1):
             assert short.snapshot(version).sort_by("id") == whole.snapshot(version).sort_by("id")
             assert fold(short.changes(-1, version)).num_rows == whole.snapshot(version).num_rows
