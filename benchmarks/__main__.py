@@ -278,7 +278,7 @@ def spark(  # noqa: PLR0913
     partitioned, by subscriptions and matchers. latency: from Kafka to the sink. soak: from Kafka for long, while
     subscriptions change.
     """
-    from benchmarks import feed, kafka_latency, soak
+    from benchmarks import feed, kafka_latency, layouts, soak
     from benchmarks import spark as measured
     from benchmarks.workloads import IN_WORDS, workload
     from tidings.cli.output import progress
@@ -315,9 +315,9 @@ def spark(  # noqa: PLR0913
     with TemporaryDirectory(prefix="tidings-bench-") as folder, measured.session() as session:
         bench = measured.Bench(session, Path(folder))
         if part == SparkPart.layouts:
-            counts = measured.sizes(asking)
-            with progress("matching", len(counts) * rounds * len(measured.laid_out_by())) as advance:
-                figures = measured.layouts(made, counts, bench, rounds, advance)
+            counts = layouts.sizes(asking)
+            with progress("matching", len(counts) * rounds * len(layouts.laid_out_by())) as advance:
+                figures = layouts.layouts(made, counts, bench, rounds, advance)
         elif part == SparkPart.memory:
             figures = measured.memory(made(asking), bench)
         elif part == SparkPart.written:

@@ -7,11 +7,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from benchmarks import layouts as bench_layouts
 from benchmarks import plain_sql, resident
 from benchmarks import spark as bench_spark
+from benchmarks.layouts import layouts, sizes
 from benchmarks.matching import Workload
 from benchmarks.names import Name
-from benchmarks.spark import WAYS_TO_FILES, Bench, layouts, memory, replicated, session, sizes, written
+from benchmarks.spark import WAYS_TO_FILES, Bench, memory, replicated, session, written
 from benchmarks.workloads import workload
 from tidings.model import DataError
 from tidings.partitioning.learning import Quality
@@ -61,8 +63,8 @@ def test_sql_that_loses_a_match_fails_the_run(bench: Bench, monkeypatch: pytest.
 def test_both_layouts_match_alike_and_shuffle_what_the_router_says(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bench_spark, "MATCHERS", (2, 3))
-    monkeypatch.setattr(bench_spark, "LEARNED_FROM", 3)
+    monkeypatch.setattr(bench_layouts, "MATCHERS", (2, 3))
+    monkeypatch.setattr(bench_layouts, "LEARNED_FROM", 3)
     figures = layouts(made, [50, 2_000], bench, rounds=1)
     assert figures["subscriptions"] == [50] * 5 + [2_000] * 5 and figures["matchers"] == [0, 2, 3, 3, 3] * 2
     assert figures["partitioner"] == ["", "hash", "hash", "salb", "refined"] * 2
@@ -72,7 +74,7 @@ def test_both_layouts_match_alike_and_shuffle_what_the_router_says(
     ):
         assert 0 <= spread <= matchers and shuffled == pytest.approx(400 * spread, abs=2)
     assert max(figures["spread"]) > 1 and set(figures["auto"]) == {"replicated"}
-    monkeypatch.setattr("benchmarks.spark.measure", lambda mapping, incidence: Quality(400, np.zeros(2, np.int64)))
+    monkeypatch.setattr("benchmarks.layouts.measure", lambda mapping, incidence: Quality(400, np.zeros(2, np.int64)))
     with pytest.raises(DataError, match="that were predicted"):
         layouts(made, [50], bench, rounds=1)
 
