@@ -134,7 +134,7 @@ class Engine:
         """Leave a standing query, valid in ``[since, until)``; returns its id, a new one if none is given.
 
         A known id gets the new query in place of the old one. Refuses with QueryError or SubscriptionError. Cost: about
-        20 µs for plain words in memory; in a folder, some 3 ms for the commit, so leave many at once there.
+        35 µs for plain words in memory. In a folder the commit takes about 3 ms, so leave many at once there.
         """
         name = uuid4().hex if id is None else id
         since, until = checked_terms(name, subscriber, tag, since, until)
