@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from benchmarks.names import Name, Part, Peer, S3tmFigure, Seam, SheddingPart, Source, SparkPart
+from benchmarks.names import Name, Part, Peer, Placed, S3tmFigure, Seam, SheddingPart, Source, SparkPart
 from tidings.cli.format import Format
 from tidings.cli.terminal import say
 from tidings.model import TidingsError
@@ -78,8 +78,9 @@ def matching(  # noqa: PLR0913  # each is an option
     subscriptions: Subscriptions = 100_000,
     posts: Annotated[int, typer.Option(min=1, help="How many posts are matched.")] = 40_000,
     rounds: Rounds = 5,
+    placed: Annotated[Placed, typer.Option("--places", help="Which file has the posts with places.")] = Placed.traffic,
     peer_name: Annotated[
-        Peer | None, typer.Option("--peer", help="Also measure this one; needs JDK and Maven.")
+        Peer | None, typer.Option("--peer", help="Also measure this one; lucene needs JDK and Maven.")
     ] = None,
     peer_posts: Annotated[int, typer.Option(min=1, help="How many posts the peer matches one at a time.")] = 2_000,
     peer_batch: Annotated[int, typer.Option(min=1, help="How many it gets at once in its second run.")] = 4_096,
@@ -90,15 +91,18 @@ def matching(  # noqa: PLR0913  # each is an option
 ) -> None:
     """The index, checked against brute force first: publications matched a second, on one core.
 
-    With --peer lucene, Lucene Monitor gets the same subscriptions and posts: equal matches first, then both in turn.
+    With a peer, that gets the same subscriptions and posts: equal matches first, then both in turn. With gi2, both are
+    also measured while subscriptions change: one is added and one is deleted for every 10 posts ([PS2] VI-A).
     """
-    from benchmarks import matching, peer
+    from benchmarks import gi2, matching, peer
     from benchmarks.workloads import workload
     from tidings.cli.output import progress
 
-    asked = workload(workload_name, data, subscriptions, posts, seed)
+    asked = workload(workload_name, data, subscriptions, posts, seed, placed=placed)
     with progress("matching", rounds * asked.round_posts) as advance:
-        if peer_name:
+        if peer_name == Peer.gi2:
+            figures = gi2.measure(asked, rounds, advance)
+        elif peer_name:
             beside = peer.Settings(peer_posts, peer_batch)
             figures = peer.measure(workload_name, asked, rounds, beside, advance)
         else:
@@ -164,6 +168,29 @@ def moves(  # noqa: PLR0913
     with progress("moving", rounds) as advance:
         figures = measure(made, matchers, share, rounds, advance)
     _tell("moves", data, figures, seed, output_format, save)
+
+
+@app.command(epilog="Example: python -m benchmarks router --data path/to/data --subscriptions 1000000")
+def router(  # noqa: PLR0913
+    data: Annotated[Path, typer.Option(help="Folder with notes.parquet.")],
+    *,
+    subscriptions: Subscriptions = 1_000_000,
+    posts: Annotated[int, typer.Option(min=100, help="How many posts are routed.")] = 100_000,
+    matchers: Annotated[int, typer.Option(min=1, max=256, help="Among so many.")] = 8,
+    rounds: Rounds = 5,
+    seed: Seed = 1,
+    output_format: HowToPrint = Format.table,
+    save: Save = None,
+) -> None:
+    """Posts that the router of a hybrid partitioning ([PS2]) sends a second on one core, for Q1 and Q3.
+
+    Words and places are numbers before: analysis is apart. Routes are those of looking up and sending in two steps.
+    """
+    from benchmarks.printing import print_figures
+    from benchmarks.router import Settings, measure
+
+    figures = measure(data, Settings(subscriptions, posts, matchers, rounds, seed))
+    print_figures(_kept("router", "notes.parquet", seed, save, figures), output_format)
 
 
 @app.command(epilog="Example: python -m benchmarks registry --commits 20000 --plot registry.svg --save registry.json")

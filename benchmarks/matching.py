@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +23,7 @@ from tidings.analysis import ENGLISH
 from tidings.index import BruteForce, GuardIndex
 from tidings.language import parse
 from tidings.model import DataError, Subscription
-from tidings.tables.matches import Counters
+from tidings.tables.matches import Counters, Matches
 
 BATCH_ROWS = 4096
 FED_ROWS = 16_384
@@ -33,6 +33,16 @@ CHECKED_POSTS, CHECKED_SUBSCRIPTIONS = 100, 1_100
 """Enough subscriptions for a segment: that is what the others are filed in as well."""
 
 Advance = Callable[[int], None]
+
+
+class Measured(Protocol):
+    """A matcher that can be measured."""
+
+    def count(self, table: pa.Table) -> Counters:
+        """How much work matching a table is."""
+
+    def match(self, table: pa.Table) -> Matches:
+        """Its matches."""
 
 
 def silent(_: int) -> None:
@@ -78,7 +88,7 @@ def prepared(workload: Workload) -> tuple[GuardIndex, float]:
     return _registered(workload)
 
 
-def one_round(index: GuardIndex, workload: Workload, advance: Advance = silent) -> Round:
+def one_round(index: Measured, workload: Workload, advance: Advance = silent) -> Round:
     """Measure once, in a new thread: what an index remembers of words, it remembers for each thread."""
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(_round, index, workload, advance).result()
@@ -109,9 +119,9 @@ def best_and_median(name: str, rates: list[float]) -> dict[str, int]:
     return {name: round(max(rates)), f"{name}_median": round(statistics.median(rates))}
 
 
-def _round(index: GuardIndex, workload: Workload, advance: Advance) -> Round:
-    _, first_s = _counted(index, workload.others, advance)
-    counters, steady_s = _counted(index, workload.posts, advance)
+def _round(index: Measured, workload: Workload, advance: Advance) -> Round:
+    _, first_s = counted(index, workload.others, advance)
+    counters, steady_s = counted(index, workload.posts, advance)
     last = workload.posts.slice(max(0, workload.posts.num_rows - BATCH_ROWS))
     deliveries, began = 0, time.perf_counter()
     for start in range(0, last.num_rows, FAN_OUT_ROWS):
@@ -126,7 +136,7 @@ def _round(index: GuardIndex, workload: Workload, advance: Advance) -> Round:
     )
 
 
-def _counted(index: GuardIndex, posts: pa.Table, advance: Advance) -> tuple[Counters, float]:
+def counted(index: Measured, posts: pa.Table, advance: Advance) -> tuple[Counters, float]:
     counters, spent_s = Counters(), 0.0
     for start in range(0, posts.num_rows, FED_ROWS):
         batch = posts.slice(start, FED_ROWS)

@@ -25,9 +25,17 @@ class Name(StrEnum):
 
 
 class Peer(StrEnum):
-    """Whom the index is compared with."""
+    """Whom the index is compared with: Lucene Monitor, or the index of [PS2]."""
 
     lucene = "lucene"
+    gi2 = "gi2"
+
+
+class Placed(StrEnum):
+    """Which file has the posts with places: road alerts, mostly of one city, or notes from all over the world."""
+
+    traffic = "traffic"
+    notes = "notes"
 
 
 class Part(StrEnum):

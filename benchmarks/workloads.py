@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from benchmarks.matching import Workload
-from benchmarks.names import Name
+from benchmarks.names import Name, Placed
 from tidings.analysis import ENGLISH, Analyser
 from tidings.analysis.fast import FastAnalyser
 from tidings.model import DataError
@@ -19,6 +19,7 @@ from tidings.workloads import (
     q1,
     q2,
     q3,
+    read_notes,
     read_stocks,
     read_traffic,
     read_tweets,
@@ -42,13 +43,19 @@ IN_QUOTES = (Name.stock, Name.volume)
 
 
 def workload(
-    name: Name, data: Path | None, subscriptions: int, posts: int, seed: int, made_up_rows: int = 300_000
+    name: Name,
+    data: Path | None,
+    subscriptions: int,
+    posts: int,
+    seed: int,
+    made_up_rows: int = 300_000,
+    placed: Placed = Placed.traffic,
 ) -> Workload:
-    """The workload of that name: ``data`` is a folder with tweets, traffic and stocks .parquet.
+    """The workload of that name: ``data`` is a folder with tweets, traffic, notes and stocks .parquet.
 
     Without it all comes from ``made_up_rows``.
     """
-    table = _publications(name, data, seed, made_up_rows)
+    table = _publications(name, data, seed, made_up_rows, placed)
     source_rows = min(SOURCE_ROWS, table.num_rows // 2)
     sample_rows = source_rows // 5
     if table.num_rows <= source_rows + sample_rows + posts:
@@ -63,14 +70,22 @@ def workload(
     return Workload(f"{name} {subscriptions:,}", asked, sample, to_match, others.slice(0, posts))
 
 
-def _publications(name: Name, data: Path | None, seed: int, made_up_rows: int) -> pa.Table:
+def independent_notes(data: Path) -> pa.Table:
+    """Notes that people wrote by themselves: not by an app, and not to answer another one."""
+    table = read_notes(data / "notes.parquet")
+    return table.filter(pc.and_(pc.equal(table["kind"], "opened"), pc.equal(table["app"], "none")))
+
+
+def _publications(name: Name, data: Path | None, seed: int, made_up_rows: int, placed: Placed) -> pa.Table:
     """All rows, in random order: neighbours in time resemble each other."""
     if name in IN_QUOTES:
         table = Stocks(seed=seed).table(made_up_rows) if data is None else read_stocks(data / "stocks.parquet")
     elif data is None:
         table = Posts(seed=seed).table(made_up_rows)
+    elif name in IN_WORDS:
+        table = read_tweets(data / "tweets.parquet")
     else:
-        table = read_tweets(data / "tweets.parquet") if name in IN_WORDS else read_traffic(data / "traffic.parquet")
+        table = read_traffic(data / "traffic.parquet") if placed == Placed.traffic else independent_notes(data)
     table = table.take(pa.array(np.random.default_rng(seed).permutation(table.num_rows)))
     if "id" in table.column_names:
         return table

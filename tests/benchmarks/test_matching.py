@@ -1,10 +1,11 @@
 import pyarrow as pa
 import pytest
 
+from benchmarks import gi2
 from benchmarks.matching import Workload, measure
 from benchmarks.names import Name
 from benchmarks.workloads import workload
-from tidings.index import GuardIndex
+from tidings.index import GI2, GuardIndex
 from tidings.language import parse
 from tidings.model import DataError
 from tidings.tables.matches import Counters, Matches
@@ -57,3 +58,12 @@ def test_a_wrong_index_fails_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     posts = pa.table({"id": ["a", "b"], "text": ["fire", "fire"]})
     with pytest.raises(DataError, match="differ"):
         measure(Workload("made up", asked, posts, posts, posts))
+
+
+def test_gi2_is_measured_beside_the_index_and_a_difference_fails_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = workload(Name.q1, None, subscriptions=60, posts=300, seed=2, made_up_rows=3_000)
+    figures = gi2.measure(made, rounds=2)
+    assert figures["ratio"] > 0 < figures["ratio_changing"] and figures["gi2_candidates_per_post"] >= 0
+    monkeypatch.setattr(GI2, "add_table", lambda self, table: None)
+    with pytest.raises(DataError, match="differ"):
+        gi2.measure(workload(Name.squares, None, subscriptions=60, posts=300, seed=2, made_up_rows=3_000), rounds=1)

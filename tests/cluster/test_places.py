@@ -90,6 +90,25 @@ def test_each_match_is_delivered_once_through_changes_and_moves(name: str, seed:
 
 
 @settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 10**6), matchers=st.sampled_from([1, 5, 130]))
+def test_a_route_is_the_owners_of_all_terms_under_which_something_is_filed(seed: int, matchers: int) -> None:
+    rng = random.Random(seed)
+    asked = as_table([local(f"s{n}", rng) for n in range(40)])
+    mapping = Hybrid(fewest=2, level=2).partition(Workload.of(spread(rng, 60), asked), matchers)
+    placement = place(asked, mapping)
+    router, gone = placement.router, placement.filed.ids[: rng.randrange(len(placement.filed.ids))]
+    for taken in (gone[:0], gone):
+        router.withdraw(taken)
+        posts = spread(rng)
+        terms, owners, _ = router.occurrences(posts)
+        rows = np.repeat(np.arange(len(terms)), np.diff(terms.offsets))[owners >= 0]
+        found = [[int(number) for number in pair] for pair in zip(*router.route(posts).pairs(), strict=True)]
+        assert found == [
+            list(pair) for pair in sorted(set(zip(rows.tolist(), owners[owners >= 0].tolist(), strict=True)))
+        ]
+
+
+@settings(max_examples=10, deadline=None)
 @given(data=st.data())
 def test_all_that_can_be_asked_is_delivered_where_places_are_divided(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

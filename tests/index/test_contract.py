@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.index.strategies import NOW, subscriptions, tables
-from tidings.index import BruteForce, GuardIndex, Matcher, Trie
+from tidings.index import GI2, BruteForce, GuardIndex, Matcher, Trie
 from tidings.language import parse
 from tidings.model import Subscription
 
@@ -19,6 +19,7 @@ MATCHERS: dict[str, Callable[[], Matcher]] = {
     "brute": lambda: BruteForce(clock=lambda: NOW),
     "trie": lambda: Trie(clock=lambda: NOW),
     "guard": lambda: GuardIndex(clock=lambda: NOW),
+    "gi2": lambda: GI2(clock=lambda: NOW),
 }
 POSTS = pa.table({"id": ["a", "b", "c"], "text": ["fire and smoke", "a fire drill", None]})
 

@@ -20,7 +20,7 @@ from tidings.index.filing import Filer
 from tidings.index.guard import GuardIndex
 from tidings.index.predicates import Predicates
 from tidings.index.shaped import file_shaped
-from tidings.language import parse_normal, to_text
+from tidings.language import area_of, parse_normal, to_text
 from tidings.language.shapes.reading import read_shapes
 from tidings.terms.dictionary import Dictionary
 from tidings.terms.sample import Sample
@@ -79,6 +79,7 @@ def _asked(entries: Loose, filer: Filer) -> dict[int, list[tuple[Any, ...]]]:
     return found
 
 
+@pytest.mark.parametrize("by_place", [True, False])
 @pytest.mark.parametrize(
     ("asked_for", "posts"),
     [
@@ -87,7 +88,9 @@ def _asked(entries: Loose, filer: Filer) -> dict[int, list[tuple[Any, ...]]]:
         (pa.table({"query": valid(mixed_queries(random.Random(3), 400))}), mixed_posts(random.Random(4), 50)),
     ],
 )
-def test_guards_and_what_is_left_to_verify_are_those_of_the_filer(asked_for: pa.Table, posts: pa.Table) -> None:
+def test_guards_and_what_is_left_to_verify_are_those_of_the_filer(
+    asked_for: pa.Table, posts: pa.Table, by_place: bool
+) -> None:
     """But for words that are as rare: which of them guards may differ."""
     sample = Sample(ENGLISH, posts)
     filer = Filer(Dictionary(), Predicates(), sample)
@@ -95,14 +98,17 @@ def test_guards_and_what_is_left_to_verify_are_those_of_the_filer(asked_for: pa.
     compared = 0
     with shapes_of(1):
         shaped = read_shapes(asked_for["query"], ENGLISH)
-    for group in file_shaped(shaped, filer):
+    for group in file_shaped(shaped, filer, by_place=by_place):
         row_of = dict(zip(group.queries.tolist(), group.rows.tolist(), strict=True))
         for number, filed in enumerate(group.conjunctions):
             entries = _asked(filed.entries, filer)
             assert set(entries) == set(range(group.count))
             for query, own in entries.items():
                 conjunction = parse_normal(texts[row_of[query]], analyser=ENGLISH)[1][number]
-                alone = filer.file(conjunction)
+                alone = filer.file(conjunction, by_place=by_place)
+                if not by_place:
+                    begin, end = filed.places.offsets[query : query + 2].tolist()
+                    assert [tuple(box) for box in filed.places.boxes[begin:end].tolist()] == area_of(conjunction)
                 expected = _asked(loose(alone, [0] * len(alone)), filer)[0]
                 if len(own) > 1 or own[0][0] == expected[0][0]:
                     assert sorted(own, key=str) == sorted(expected, key=str)

@@ -2,8 +2,9 @@
 
 from tidings.index.brute import BruteForce
 from tidings.index.compaction import COMPACTION, Compaction
+from tidings.index.gi2 import GI2
 from tidings.index.guard import GuardIndex
 from tidings.index.matcher import Matcher
 from tidings.index.trie import Trie
 
-__all__ = ["COMPACTION", "BruteForce", "Compaction", "GuardIndex", "Matcher", "Trie"]
+__all__ = ["COMPACTION", "GI2", "BruteForce", "Compaction", "GuardIndex", "Matcher", "Trie"]

@@ -13,6 +13,7 @@ from tidings.arrays import IdArray, IntArray
 from tidings.index.entries import runs
 from tidings.index.filing import MAX_COVER, Filer, is_box
 from tidings.index.predicates import Predicates
+from tidings.language.areas import boxes_of, size_of
 from tidings.language.atoms import ResolvedAtom
 from tidings.language.shapes.conditions import Boxes, Ranges, Texts
 from tidings.model.query import Range, Within
@@ -20,6 +21,7 @@ from tidings.tables.columns import LAT, LON, KeyArray, number_keys
 from tidings.terms import cells, intervals
 from tidings.terms.cover import Covers
 from tidings.terms.dictionary import Dictionary
+from tidings.terms.even_grid import BoxSets
 from tidings.terms.sample import Sample
 
 FloatArray = npt.NDArray[np.float64]
@@ -48,6 +50,13 @@ class Area(Protocol):
     @property
     def is_box(self) -> bool: ...
 
+    @property
+    def is_place(self) -> bool:
+        """Whether they are regions."""
+
+    def places(self) -> tuple[BoxSets, FloatArray]:
+        """The boxes of each, and their sizes; for regions."""
+
     def guards(self, rows: IntArray) -> Guards:
         """The covers of some of them."""
 
@@ -62,11 +71,16 @@ class BoxArea:
     slots: tuple[int, int]
     keys: KeyArray
     is_box: bool = True
+    is_place: bool = True
 
     @classmethod
     def of(cls, column: Boxes, terms: Dictionary, sample: Sample) -> BoxArea:
         keys = number_keys(np.ascontiguousarray(column.sides[:, [0, 2, 1, 3]]))
         return cls(terms, column.sides, sample.boxes(column.sides), (LON, LAT), keys)
+
+    def places(self) -> tuple[BoxSets, FloatArray]:
+        west, south, east, north = self.sides.T
+        return BoxSets(np.arange(len(self.sides) + 1), self.sides), (east - west) * (north - south)
 
     def guards(self, rows: IntArray) -> Guards:
         covers = cells.cover_many(self.sides[rows], MAX_COVER)
@@ -84,6 +98,7 @@ class RangeArea:
     slots: tuple[int, int]
     keys: KeyArray
     is_box: bool = True
+    is_place: bool = False
 
     @classmethod
     def of(cls, column: Ranges, terms: Dictionary, sample: Sample) -> RangeArea:
@@ -95,6 +110,9 @@ class RangeArea:
         costs = sample.number_ranges((name, False), number_keys(first), number_keys(last))
         slot = terms.slot((name, False))
         return cls(terms, name, covers, costs, (slot, slot), np.column_stack([number_keys(low), number_keys(high)] * 2))
+
+    def places(self) -> tuple[BoxSets, FloatArray]:
+        return BoxSets.nowhere(len(self.costs)), np.full(len(self.costs), np.inf)
 
     def guards(self, rows: IntArray) -> Guards:
         counts = np.diff(self.covers.offsets)[rows]
@@ -118,6 +136,14 @@ class AtomArea:
         distinct = [atom for atom in (known[number] for number in numbers.tolist()) if isinstance(atom, Range | Within)]
         costs = np.array([filer.area_cost(atom) for atom in distinct])[atoms]
         return cls(filer, distinct, atoms, costs, is_box(distinct[0]))
+
+    @property
+    def is_place(self) -> bool:
+        return isinstance(self.distinct[0], Within)
+
+    def places(self) -> tuple[BoxSets, FloatArray]:
+        boxes = [boxes_of(atom) for atom in self.distinct if isinstance(atom, Within)]
+        return BoxSets.of(boxes).taken(self.atoms), np.array([size_of(own) for own in boxes])[self.atoms]
 
     def predicates(self) -> IdArray:
         """The number of the predicate of each."""
@@ -146,3 +172,15 @@ def numbered(areas: Sequence[BoxArea | RangeArea], predicates: Predicates) -> li
     slots = np.repeat(np.array([area.slots for area in areas], dtype=np.int32), sizes, axis=0)
     numbers = predicates.boxes(slots, np.concatenate([area.keys for area in areas]))
     return np.split(numbers, np.cumsum(sizes)[:-1])
+
+
+def smallest(areas: Sequence[Area], count: int) -> BoxSets:
+    """Of columns of areas the smallest region of each of ``count`` rows; without a box where no column is of regions.
+
+    The first one of several that are as small, as :func:`tidings.language.area_of` has it.
+    """
+    found = [area.places() for area in areas if area.is_place]
+    if not found:
+        return BoxSets.nowhere(count)
+    choice = np.column_stack([sizes for _, sizes in found]).argmin(axis=1)
+    return BoxSets.joined([boxes for boxes, _ in found]).taken(choice * count + np.arange(count))

@@ -33,8 +33,12 @@ class Filer:
         self.sample = sample
         self._known_words: dict[str, tuple[float, int]] = {}
 
-    def file(self, conjunction: Conjunction) -> list[Entry]:
-        """The entries of a conjunction: one, or one for each part of a cover. A publication has at most one part."""
+    def file(self, conjunction: Conjunction, *, by_place: bool = True) -> list[Entry]:
+        """The entries of a conjunction: one, or one for each part of a cover. A publication has at most one part.
+
+        Without ``by_place`` no place is a guard. What asks for nothing but places is then filed under the term that
+        every publication has.
+        """
         costs: dict[int, float] = {}
         areas: list[tuple[float, Range | Within]] = []
         others: list[int] = []
@@ -43,9 +47,12 @@ class Filer:
         others += [self._forbidden(atom) for atom in conjunction.forbidden]
         rarest_first = sorted(costs, key=lambda term: costs[term])
         areas.sort(key=lambda area: area[0])
-        if areas and (not rarest_first or areas[0][0] < costs[rarest_first[0]]):
-            return self._covered(areas[0][1], [area for _, area in areas[1:]], rarest_first, others)
-        return [self._entry(rarest_first[0], rarest_first[1:], [area for _, area in areas], others)]
+        ordered = [area for _, area in areas]
+        guards = [(cost, area) for cost, area in areas if by_place or not isinstance(area, Within)]
+        if guards and (not rarest_first or guards[0][0] < costs[rarest_first[0]]):
+            return self._covered(guards[0][1], ordered, rarest_first, others)
+        guard, *further = rarest_first or [kernels.ALWAYS]
+        return [self._entry(guard, further, ordered, others)]
 
     def words(self, words: list[str]) -> tuple[int, ...]:
         """The terms of different words: rarest first, and among words as rare the newest."""
@@ -66,13 +73,13 @@ class Filer:
     def _covered(
         self, area: Range | Within, areas: list[Range | Within], terms: list[int], others: list[int]
     ) -> list[Entry]:
-        """Entries under the parts of a cover; where a part lies inside a circle, that need not be verified.
+        """Entries under the parts of the cover of one of ``areas``; inside of a circle it need not be verified.
 
         A box is asked everywhere: what asks for one is compared with many rows at once, which costs less than to have
         some of a query's entries elsewhere.
         """
-        across = self._entry(0, terms, [area, *areas], others)
-        inside = across if is_box(area) else self._entry(0, terms, areas, others)
+        across = self._entry(0, terms, areas, others)
+        inside = across if is_box(area) else self._entry(0, terms, [one for one in areas if one is not area], others)
         return [(inside if is_inside else across)._replace(guard=guard) for guard, is_inside in self.cover(area)]
 
     def _entry(self, guard: int, terms: list[int], areas: list[Range | Within], others: list[int]) -> Entry:

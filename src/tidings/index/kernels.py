@@ -129,14 +129,14 @@ def holds(p, row, kinds, slots, keys, circles, sequence_words, sequence_offsets,
 
 
 @numba.njit(cache=True, nogil=True)
-def _has(bits, t):
+def has_term(bits, t):
     """Whether the row at hand has a term. As an unsigned number, for a signed index may count from the end."""
     u = np.uint32(t)
     return (bits[u >> np.uint32(5)] >> (u & np.uint32(31))) & np.uint32(1) != 0
 
 
 @numba.njit(cache=True, nogil=True)
-def _set(row, terms, term_offsets, bits):
+def set_bits(row, terms, term_offsets, bits):
     """Let ``bits`` uint32[terms / 32], all 0 before, say which terms a row has."""
     for k in range(term_offsets[row], term_offsets[row + 1]):
         if terms[k] >= 0:
@@ -158,13 +158,13 @@ def _stream_holds(s, stop, row, stream, bits, kinds, slots, keys, circles, seque
                   lon, lat, token_offsets, tokens):  # fmt: skip
     """Whether all that stands in a stream from s to stop holds of a row."""
     while s < stop and stream[s] >= 0:
-        if not _has(bits, stream[s]):
+        if not has_term(bits, stream[s]):
             return False
         s += 1
     while s < stop:
         u = -stream[s] - 1
         if u & 1 == 0:
-            is_so = not _has(bits, u >> 1)
+            is_so = not has_term(bits, u >> 1)
         else:
             is_so = holds(
                 u >> 2, row, kinds, slots, keys, circles, sequence_words, sequence_offsets, numbers, lon, lat,
@@ -177,7 +177,7 @@ def _stream_holds(s, stop, row, stream, bits, kinds, slots, keys, circles, seque
 
 
 @numba.njit(cache=True, nogil=True)
-def _emitted(held, row, tests, stream_offsets, stream, entry_queries, kinds, slots, keys, circles, sequence_words,
+def emit(held, row, tests, stream_offsets, stream, entry_queries, kinds, slots, keys, circles, sequence_words,
              sequence_offsets, numbers, lon, lat, token_offsets, tokens, bits, query_bits, out, found):  # fmt: skip
     """Write the queries of those of the entries ``held`` whose test (``tests`` may be empty) and stream hold.
 
@@ -196,7 +196,7 @@ def _emitted(held, row, tests, stream_offsets, stream, entry_queries, kinds, slo
         q = entry_queries[at]
         if q < 0:
             q = -q - 1
-            if _has(query_bits, q):
+            if has_term(query_bits, q):
                 continue
             query_bits[q >> 5] |= np.uint32(1) << np.uint32(q & 31)
             query_bits[len(query_bits) - 1] = np.uint32(1)
@@ -209,7 +209,7 @@ def _emitted(held, row, tests, stream_offsets, stream, entry_queries, kinds, slo
 
 
 @numba.njit(cache=True, nogil=True)
-def _done(row, terms, term_offsets, bits, query_bits, out, begin, end):
+def finish(row, terms, term_offsets, bits, query_bits, out, begin, end):
     """Clear all bits that a row and its queries, those in ``out`` from begin to end, have set; returns the row."""
     _clear(row, terms, term_offsets, bits)
     if query_bits[len(query_bits) - 1] != 0:
@@ -238,7 +238,7 @@ def match_chained(first_row, terms, term_offsets, numbers, lon, lat, token_offse
     held = np.empty(_MANY, dtype=np.int32)
     for row in range(first_row, rows):
         candidates = verified = n = 0
-        _set(row, terms, term_offsets, bits)
+        set_bits(row, terms, term_offsets, bits)
         before = found
         for k in range(term_offsets[row], term_offsets[row + 1] + 1):
             at = -1
@@ -249,20 +249,20 @@ def match_chained(first_row, terms, term_offsets, numbers, lon, lat, token_offse
                     if at < limit:
                         candidates += 1
                         held[n] = at
-                        n += _has(bits, firsts[at])
+                        n += has_term(bits, firsts[at])
                     at = link[at]
                     if n < _MANY:
                         continue
                 verified += n
-                found = _emitted(
+                found = emit(
                     held[:n], row, tests, stream_offsets, stream, entry_queries, kinds, slots, keys,
                     circles, sequence_words, sequence_offsets, numbers, lon, lat, token_offsets, tokens, bits,
                     query_bits, out, found,
                 )  # fmt: skip
                 if found < 0:
-                    return _done(row, terms, term_offsets, bits, query_bits, out, before, len(out))
+                    return finish(row, terms, term_offsets, bits, query_bits, out, before, len(out))
                 n = 0
-        _done(row, terms, term_offsets, bits, query_bits, out, before, found)
+        finish(row, terms, term_offsets, bits, query_bits, out, before, found)
         row_ends[row] = found
         counters[0] += candidates
         counters[1] += verified
@@ -276,7 +276,7 @@ def _with_first(e, stop, firsts, bits, held, n):
     count = np.uint64(n)
     for at in range(e, stop):
         held[count] = at
-        count += np.uint64(_has(bits, firsts[np.uint64(at)]))
+        count += np.uint64(has_term(bits, firsts[np.uint64(at)]))
     return np.int64(count)
 
 
@@ -287,7 +287,7 @@ def _with_first_of(listed, few, firsts, bits, held, n):
     for i in range(listed):
         at = np.uint64(few[np.uint64(i)])
         held[count] = at
-        count += np.uint64(_has(bits, firsts[at]))
+        count += np.uint64(has_term(bits, firsts[at]))
     return np.int64(count)
 
 
@@ -301,7 +301,7 @@ def _with_second(n, stream_offsets, stream, bits, held):
         if stream_offsets[at] < stream_offsets[at + np.uint64(1)]:
             second = max(stream[np.uint64(stream_offsets[at])], ALWAYS)
         held[count] = at
-        count += np.uint64(_has(bits, second))
+        count += np.uint64(has_term(bits, second))
     return np.int64(count)
 
 
@@ -316,7 +316,7 @@ def _plain(n, tests, stream_offsets, stream, entry_queries, bits, held, out, fou
     for i in range(n):
         at = np.uint64(held[np.uint64(i)])
         s, stop = stream_offsets[at], stream_offsets[at + np.uint64(1)]
-        while s < stop and stream[np.uint64(s)] >= 0 and _has(bits, stream[np.uint64(s)]):
+        while s < stop and stream[np.uint64(s)] >= 0 and has_term(bits, stream[np.uint64(s)]):
             s += 1
         if s < stop and stream[np.uint64(s)] >= 0:
             continue
@@ -348,7 +348,7 @@ def match_side_by_side(first_row, terms, term_offsets, numbers, lon, lat, token_
     held = np.empty(_MANY, dtype=np.int32)
     for row in range(first_row, rows):
         candidates = verified = n = listed = e = end = 0
-        _set(row, terms, term_offsets, bits)
+        set_bits(row, terms, term_offsets, bits)
         before, k = found, term_offsets[row]
         while True:
             while e == end and k < term_offsets[row + 1] and n + listed < _MANY:
@@ -374,16 +374,16 @@ def match_side_by_side(first_row, terms, term_offsets, numbers, lon, lat, token_
             verified += n
             n = _with_second(n, stream_offsets, stream, bits, held)
             if found + n > len(out):
-                return _done(row, terms, term_offsets, bits, query_bits, out, before, found)
+                return finish(row, terms, term_offsets, bits, query_bits, out, before, found)
             found, n = _plain(n, tests, stream_offsets, stream, entry_queries, bits, held, out, found)
             if n > 0:
-                found = _emitted(
+                found = emit(
                     held[:n], row, tests, stream_offsets, stream, entry_queries, kinds, slots, keys,
                     circles, sequence_words, sequence_offsets, numbers, lon, lat, token_offsets, tokens, bits,
                     query_bits, out, found,
                 )  # fmt: skip
             n = 0
-        _done(row, terms, term_offsets, bits, query_bits, out, before, found)
+        finish(row, terms, term_offsets, bits, query_bits, out, before, found)
         row_ends[row] = found
         counters[0] += candidates
         counters[1] += verified

@@ -3,51 +3,33 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
-from tidings.arrays import IdArray
 from tidings.arrays.growing import Growing, read_only
 from tidings.index.entries import NO_TEST, Entries, Entry, Loose
 from tidings.index.segment import Source
-from tidings.index.subscribers import FIRST_ROOM, NO_NUMBERS, Asked, ChainedSubscribers, Row
-from tidings.tables.matches import MATCHES, renumbered
-
-_PLACES = {"subscription_id": 0, "subscriber": 1, "tag": 2, "query_version": 4}
-"""Where the columns of a match are in a Row."""
+from tidings.index.subscribers import FIRST_ROOM, NO_NUMBERS, Asked, ChainedSubscribers, RowRoster
 
 _NO_BOXES = read_only(np.zeros((4, 0), dtype=np.int32))
 
 
 @dataclass(frozen=True, slots=True)
-class RecentView:
+class RecentView(RowRoster):
     """What a reader sees of the recent subscriptions, as if it were a segment."""
 
     tables: tuple[Entries, ...]
     query_count: int
     _asked: Asked
-    _rows: list[Row]
 
     def __len__(self) -> int:
         return len(self.tables[0])
 
     def asked(self) -> Asked:
         return self._asked
-
-    def column(self, name: str, numbers: IdArray) -> tuple[pa.Array, IdArray]:
-        """As a :class:`tidings.tables.matches.Roster` gives it: the values of those that are asked for, each once."""
-        used, places = renumbered(numbers)
-        at, kind = _PLACES[name], MATCHES.field(name).type
-        return pa.array([self._rows[number][at] for number in used.tolist()], kind), places
-
-    def values(self, numbers: IdArray) -> list[Iterable[Any]]:
-        """As a :class:`tidings.tables.matches.Roster` gives them."""
-        asked = [self._rows[number] for number in numbers.tolist()]
-        return [[row[at] for row in asked] for at in _PLACES.values()]
 
 
 class Counts(NamedTuple):
@@ -182,7 +164,7 @@ class Recent:
         """What was there when that was counted; who was buried since is told from others by the moment."""
         table = self._entries.entries(counts.entries)
         asked = self.subscribers.asked(counts.subscriptions)
-        return RecentView((table,), counts.queries, asked, self.subscribers.rows)
+        return RecentView(self.subscribers.rows, (table,), counts.queries, asked)
 
     @property
     def size_bytes(self) -> int:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from tidings.arrays import IdArray, IntArray
 from tidings.arrays.distinct import distinct_lists
-from tidings.index.areas import Area, AtomArea, BoxArea, RangeArea, column_area, numbered
+from tidings.index.areas import Area, AtomArea, BoxArea, RangeArea, column_area, numbered, smallest
 from tidings.index.entries import NO_TEST, Loose, joined
 from tidings.index.filing import Filer, absent, asked, is_phrase
 from tidings.index.kernels import ALWAYS
@@ -24,6 +24,7 @@ from tidings.language.atoms import Sequence as WordSequence
 from tidings.language.shapes.conditions import Texts
 from tidings.language.shapes.reading import Alike, Shaped
 from tidings.model.query import Range, Within
+from tidings.terms.even_grid import BoxSets
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -34,11 +35,13 @@ class FiledColumns:
     """A conjunction of queries that are alike: its entries, whose ``queries`` are numbers from 0, and its words.
 
     ``words`` int32[queries, words]: the terms of the words that each requires, also as parts of phrases, the rarest
-    first; one may be there twice.
+    first; one may be there twice. ``places``: the area of each, as :func:`tidings.language.area_of` gives it; empty
+    where places may be guards.
     """
 
     entries: Loose
     words: IdArray
+    places: BoxSets
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,13 +54,18 @@ class FiledGroup:
     conjunctions: tuple[FiledColumns, ...]
 
 
-def file_shaped(shaped: Shaped, filer: Filer) -> list[FiledGroup]:
-    """File all groups; equal queries of a group are one."""
+def file_shaped(shaped: Shaped, filer: Filer, *, by_place: bool = True) -> list[FiledGroup]:
+    """File all groups; equal queries of a group are one. ``by_place``: as :meth:`Filer.file` has it."""
     distinct = [_distinct(group) for group in shaped.groups]
     atoms = _Atoms(shaped, filer)
     areas = _areas([group for group, _ in distinct], shaped.atoms, filer)
     return [
-        FiledGroup(whole.rows, queries, len(group.rows), tuple(_filed(group, atoms, own, *each) for each in group.form))
+        FiledGroup(
+            whole.rows,
+            queries,
+            len(group.rows),
+            tuple(_filed(group, atoms, own, *each, by_place=by_place) for each in group.form),
+        )
         for whole, (group, queries), own in zip(shaped.groups, distinct, areas, strict=True)
     ]
 
@@ -131,7 +139,7 @@ def _areas(groups: list[Alike], known: Sequence[ResolvedAtom], filer: Filer) -> 
 
 
 def _filed(
-    group: Alike, atoms: _Atoms, areas: Areas, required: tuple[int, ...], forbidden: tuple[int, ...]
+    group: Alike, atoms: _Atoms, areas: Areas, required: tuple[int, ...], forbidden: tuple[int, ...], *, by_place: bool
 ) -> FiledColumns:
     """File one conjunction of the queries of a group."""
     of_text = [group.columns[place] for place in required if place not in areas]
@@ -146,11 +154,14 @@ def _filed(
         _beside(count, [own for _, own in parts], np.float64),
         own_areas,
         _beside(count, [*phrases, *others], np.int32),
+        by_place=by_place,
     )
     of_words = [part for part, own in zip(parts, texts, strict=True) if atoms.are_words[own[0]]]
     words = _beside(count, [own for own, _ in of_words], np.int32)
     costs = _beside(count, [own for _, own in of_words], np.float64)
-    return FiledColumns(asking.entries([area for area, _ in own_areas]), _sorted(words, np.lexsort((-words, costs))))
+    places = BoxSets.nowhere(0) if by_place else smallest([area for area, _ in own_areas], count)
+    rarest_first = np.lexsort((-words, costs))
+    return FiledColumns(asking.entries([area for area, _ in own_areas]), _sorted(words, rarest_first), places)
 
 
 def _forbidden(place: int, group: Alike, atoms: _Atoms, areas: Areas) -> IntArray:
@@ -168,8 +179,8 @@ class _Asking:
     """What the queries of a group ask in a conjunction.
 
     ``terms`` int32[queries, most], the rarest first, of which the first ``counts`` are to be taken. ``predicates`` of
-    areas, the rarest first, and which of those ``are_boxes``; ``rarest`` says which area that is, -1 where the rarest
-    term is to be the guard. ``others``: what else a stream asks for.
+    areas, the rarest first, and which of those ``are_boxes``; ``rarest`` says which area is to be the guard, -1 where
+    the rarest term is. ``others``: what else a stream asks for.
     """
 
     terms: IdArray
@@ -180,7 +191,9 @@ class _Asking:
     others: IdArray
 
     @classmethod
-    def of(cls, terms: IdArray, costs: FloatArray, areas: list[tuple[Area, IdArray]], others: IdArray) -> _Asking:
+    def of(
+        cls, terms: IdArray, costs: FloatArray, areas: list[tuple[Area, IdArray]], others: IdArray, *, by_place: bool
+    ) -> _Asking:
         rarest_first = np.lexsort((terms, costs))
         terms, costs = _sorted(terms, rarest_first), _sorted(costs, rarest_first)
         area_costs = _beside(len(terms), [area.costs for area, _ in areas], np.float64)
@@ -189,16 +202,16 @@ class _Asking:
         are_boxes = np.array([area.is_box for area, _ in areas], dtype=np.bool_)[order]
         rarest = np.full(len(terms), -1)
         if areas:
-            is_guard = np.ones(len(terms), dtype=np.bool_)
-            if terms.shape[1]:
-                is_guard = area_costs.min(axis=1) < costs[:, 0]
-            rarest[is_guard] = order[is_guard, 0]
+            may_guard = np.array([by_place or not area.is_place for area, _ in areas])
+            guard_costs = np.where(may_guard, area_costs, np.inf)
+            is_guard = guard_costs.min(axis=1) < (costs[:, 0] if terms.shape[1] else np.inf)
+            rarest[is_guard] = guard_costs.argmin(axis=1)[is_guard]
         return cls(*_first_of_each(terms), predicates, are_boxes, rarest, others)
 
     def entries(self, areas: list[Area]) -> Loose:
         """The entries, those under terms first."""
         by_term = np.flatnonzero(self.rarest < 0)
-        found = [self._entries(by_term, terms_taken=1)]
+        found = [self._entries(by_term, terms_taken=min(1, self.terms.shape[1]))]
         for number, area in enumerate(areas):
             rows = np.flatnonzero(self.rarest == number)
             if len(rows):
@@ -212,7 +225,7 @@ class _Asking:
     def _entries(self, rows: IntArray, terms_taken: int = 0, areas_taken: int = 0) -> Loose:
         """The entries of some queries; the rarest so many terms or areas are guards and not asked for again.
 
-        A term that is taken is the guard; where none is, that is still to be said.
+        A term that is taken is the guard; where none is, that is still to be said, or it is ALWAYS.
         """
         terms, counts = self.terms[rows, terms_taken:], self.counts[rows] - terms_taken
         predicates, are_boxes = self.predicates[rows, areas_taken:], self.are_boxes[rows, areas_taken:]

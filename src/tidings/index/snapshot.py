@@ -137,17 +137,17 @@ class Snapshot:
         state, counters = self.state, np.zeros(3, dtype=np.int64)
         posts, scratch = _by_place(state, batch), self.readers.scratch(state.terms)
         read = scratch.reader.read(posts.table, state.has_sequences)
-        instants = self._instants(posts.table, now)
+        instants = instants_of(posts.table, instant_key(self.readers.clock()) if now is None else now)
         found = [fanned_out(block, posts, instants, state.moment) for block in blocks(state, read, scratch, counters)]
         return found, Counters(*counters.tolist())
 
-    def _instants(self, table: pa.Table, now: int | None) -> IntArray:
-        """When each publication happened: now, where nobody says."""
-        now = instant_key(self.readers.clock()) if now is None else now
-        if "ts" not in table.column_names or not is_instant(table.schema.field("ts").type):
-            return np.full(table.num_rows, now, dtype=np.int64)
-        keys = column_keys(table["ts"])
-        return np.where(keys == ABSENT, now, keys)
+
+def instants_of(table: pa.Table, now: int) -> IntArray:
+    """The key of when each publication happened: now, where nobody says."""
+    if "ts" not in table.column_names or not is_instant(table.schema.field("ts").type):
+        return np.full(table.num_rows, now, dtype=np.int64)
+    keys = column_keys(table["ts"])
+    return np.where(keys == ABSENT, now, keys)
 
 
 def _checked(table: pa.Table | Publications) -> Publications:

@@ -28,7 +28,7 @@ from tidings.index.single.packs import ASKED
 from tidings.model import Subscription
 from tidings.tables.checked import TEXT
 from tidings.tables.columns import instant_key
-from tidings.tables.matches import MATCHES, plain
+from tidings.tables.matches import MATCHES, plain, renumbered
 
 FOREVER_BEFORE, FOREVER_AFTER = -(2**63) + 1, 2**63 - 1
 COLUMNS = ("id", "subscriber", "tag", "query", "query_version", "since", "until")
@@ -56,6 +56,27 @@ class Record(NamedTuple):
 Row = tuple[str, str, str, str, int, int, int]
 """A Record, or the same as a plain tuple. What is kept is plain: the garbage collector looks at plain tuples of texts
 and numbers once, and at Records again and again, each time with all other objects that there are."""
+
+_PLACES = {"subscription_id": 0, "subscriber": 1, "tag": 2, "query_version": 4}
+"""Where the columns of a match are in a Row."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowRoster:
+    """Subscriptions in a list of rows, as a :class:`tidings.tables.matches.Roster`."""
+
+    rows: list[Row]
+
+    def column(self, name: str, numbers: IdArray) -> tuple[pa.Array, IdArray]:
+        """The values of those that are asked for, each once."""
+        used, places = renumbered(numbers)
+        at, kind = _PLACES[name], MATCHES.field(name).type
+        return pa.array([self.rows[number][at] for number in used.tolist()], kind), places
+
+    def values(self, numbers: IdArray) -> list[Iterable[Any]]:
+        asked = [self.rows[number] for number in numbers.tolist()]
+        return [[row[at] for row in asked] for at in _PLACES.values()]
+
 
 FIRST_ROOM = 64
 NO_NUMBERS: IdArray = read_only(np.zeros(0, dtype=np.int32))

@@ -1,5 +1,6 @@
 """Query text ↔ query; its normal form; which query covers which; and what it means, by definition."""
 
+from tidings.language.areas import area_of
 from tidings.language.atoms import FormPrefix, ResolvedAtom, Sequence, resolve
 from tidings.language.covering import covers
 from tidings.language.evaluation import Content, evaluate, evaluate_content, holds
@@ -15,6 +16,7 @@ __all__ = [
     "FormPrefix",
     "ResolvedAtom",
     "Sequence",
+    "area_of",
     "covers",
     "evaluate",
     "evaluate_content",

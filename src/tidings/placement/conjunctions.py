@@ -15,6 +15,7 @@ import pyarrow as pa
 from tidings.analysis import Analyser
 from tidings.analysis.vocabulary import TermSets
 from tidings.arrays import IdArray, IntArray
+from tidings.index.beside import FiledBeside
 from tidings.index.bulk import Plain, file_plain
 from tidings.index.entries import runs
 from tidings.index.filing import Filer
@@ -23,8 +24,7 @@ from tidings.index.predicates import Predicates
 from tidings.index.shaped import FiledColumns, FiledGroup, file_shaped
 from tidings.language import Conjunction, Sequence, parse_normal
 from tidings.language.shapes.reading import read_shapes
-from tidings.model.query import Within
-from tidings.partitioning.gridt import Gridt, area_of
+from tidings.partitioning.gridt import Gridt
 from tidings.terms.dictionary import Dictionary
 from tidings.terms.sample import Sample
 
@@ -64,11 +64,11 @@ def conjunctions_of(
     """
     terms = Dictionary()
     filer = Filer(terms, Predicates(), sample)
+    if gridt is not None:
+        return _local(FiledBeside.of_column(queries, analyser, filer), filer.terms, gridt)
     plain = file_plain(queries, analyser, terms, sample)
     parts = [_Part(plain.rows, _each(plain.entries.guards[plain.queries]), _plain_words(plain))]
     others = np.setdiff1d(np.arange(len(queries)), plain.rows)
-    if gridt is not None:
-        return _local(plain, *_parsed(queries.take(pa.array(others)), others, analyser), filer, gridt)
     shaped = file_shaped(read_shapes(queries.take(pa.array(others)), analyser), filer)
     parts += [_part(group, filed, others) for group in shaped for filed in group.conjunctions]
     others = np.setdiff1d(others, np.concatenate([part.queries for part in parts]))
@@ -101,44 +101,22 @@ def _part(group: FiledGroup, filed: FiledColumns, rows: IntArray) -> _Part:
     return _Part(rows[group.rows], _taken(guards, group.queries), _taken(words, group.queries))
 
 
-def _parsed(queries: pa.ChunkedArray, rows: IntArray, analyser: Analyser) -> tuple[IntArray, list[Conjunction]]:
-    """The conjunctions of some rows of a column, and the row of each."""
-    forms = [parse_normal(text, analyser=analyser)[1] for text in queries.to_pylist()]
-    counts = np.array([len(form) for form in forms], dtype=np.int64)
-    return np.repeat(rows, counts), [conjunction for form in forms for conjunction in form]
-
-
 def _one_by_one(queries: pa.ChunkedArray, rows: IntArray, analyser: Analyser, filer: Filer) -> _Part:
-    own, found = _parsed(queries, rows, analyser)
+    """The conjunctions of some rows of a column, parsed."""
+    forms = [parse_normal(text, analyser=analyser)[1] for text in queries.to_pylist()]
+    found = [conjunction for form in forms for conjunction in form]
+    own = np.repeat(rows, [len(form) for form in forms])
     guards = [list({entry.guard for entry in filer.file(conjunction)}) for conjunction in found]
     return _Part(own, _sets(guards), _sets([filer.words(_words(conjunction)) for conjunction in found]))
 
 
-def _local(plain: Plain, queries: IntArray, found: list[Conjunction], filer: Filer, gridt: Gridt) -> Conjunctions:
-    """Conjunctions whose guards are terms in regions: of plain queries, and of those that were parsed."""
-    areas = [area_of(conjunction) for conjunction in found]
-    offsets = np.cumsum([0] * (1 + len(plain.rows)) + [len(boxes) for boxes in areas], dtype=np.int64)
-    flat = np.array([box for boxes in areas for box in boxes], dtype=np.float64).reshape(-1, 4)
-    regions = gridt.regions_of(flat, offsets)
-    alone = _joined([_each(plain.entries.guards[plain.queries]), _sets([_elsewhere(one, filer) for one in found])])
-    one, other = np.diff(regions.offsets), np.diff(alone.offsets)
-    pairs = np.repeat(np.arange(len(alone)), one * other)
-    place = np.arange(len(pairs)) - np.repeat(np.cumsum(one * other) - one * other, one * other)
-    ids = filer.terms.local_terms(
-        regions.ids[regions.offsets[pairs] + place // other[pairs]],
-        alone.ids[alone.offsets[pairs] + place % other[pairs]],
-    )
-    guards = TermSets(np.concatenate([[0], np.cumsum(one * other)]), ids)
-    none = TermSets(np.zeros(len(alone) + 1, dtype=np.int64), np.zeros(0, dtype=np.int32))
-    return Conjunctions(filer.terms, np.concatenate([plain.rows, queries]), guards, none)
-
-
-def _elsewhere(conjunction: Conjunction, filer: Filer) -> list[int]:
-    """The guards of what it asks for beside places; term 0, which every publication has, if there is nothing."""
-    rest = tuple(atom for atom in conjunction.required if not isinstance(atom, Within))
-    if not rest:
-        return [0]
-    return list({entry.guard for entry in filer.file(Conjunction(rest, conjunction.forbidden))})
+def _local(filed: FiledBeside, terms: Dictionary, gridt: Gridt) -> Conjunctions:
+    """Conjunctions whose guards are terms in regions: each guard in each region that the area touches."""
+    regions, entries = filed.in_regions(gridt.regions_of(filed.areas.boxes, filed.areas.offsets))
+    ids = terms.local_terms(regions, filed.entries.guards[entries])
+    counts = np.bincount(filed.entries.queries[entries], minlength=len(filed))
+    none = TermSets(np.zeros(len(filed) + 1, dtype=np.int64), np.zeros(0, dtype=np.int32))
+    return Conjunctions(terms, filed.queries, TermSets(np.concatenate([[0], np.cumsum(counts)]), ids), none)
 
 
 def _words(conjunction: Conjunction) -> list[str]:

@@ -1,7 +1,8 @@
 """Which terms are asked for in which regions? LocalTerms of both, each a term of its own: the map H2 of [PS2] IV-C.
 
-An open hash table, so a word of a post is found in O(1). Regions are those of a grid
-(:mod:`tidings.partitioning.gridt`); region 0 is everywhere. Who counts what is filed under each pair is a router.
+An open hash table, so a word of a post is found in O(1). Before it lies a filter that is small enough for a cache: most
+words of a post are asked for elsewhere only. Regions are those of a grid (:mod:`tidings.partitioning.gridt`); region 0
+is everywhere. Who counts what is filed under each pair is a router.
 """
 
 # ruff: noqa: PLR0913, PLR0917  (kernels take arrays, not objects)
@@ -26,6 +27,12 @@ from tidings.arrays.kernels import mixed
 
 EVERYWHERE = 0
 _FIRST_SLOTS = 64
+_SLOTS_PER_WORD = 16
+"""For so many slots the filter has a word of 64 bits, in which a pair sets two: 8 to 32 bits for each pair."""
+
+LocalTable = tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64], npt.NDArray[np.uint64], IdArray]
+"""As kernels take it: seeds, filter, keys by slot, numbers by slot."""
+
 _MARK, _DIGITS = "\x1f", 8
 """How the name of a term in a region begins: no other name has a control character; and the digits of its region."""
 
@@ -43,33 +50,49 @@ class LocalTerms:
         self._count = 0
         self._everywhere = False
         self._seeds: npt.NDArray[np.uint64] = np.frombuffer(os.urandom(16), dtype=np.uint64)
-        self._table = np.zeros(_FIRST_SLOTS, dtype=np.uint64), np.zeros(_FIRST_SLOTS, dtype=np.int32)
+        self._table = self._empty(_FIRST_SLOTS)
+
+    def _empty(self, slots: int) -> LocalTable:
+        words = np.zeros(slots // _SLOTS_PER_WORD, dtype=np.uint64)
+        return self._seeds, words, np.zeros(slots, dtype=np.uint64), np.zeros(slots, dtype=np.int32)
+
+    @property
+    def table(self) -> LocalTable:
+        """As :func:`find_local` takes it. The next :meth:`put` may write to it or leave it behind."""
+        return self._table
+
+    @property
+    def everywhere(self) -> bool:
+        """Whether region 0 has anything."""
+        return self._everywhere
 
     def __len__(self) -> int:
         return self._count
 
+    @property
+    def size_bytes(self) -> int:
+        return sum(array.nbytes for array in self._table)
+
     def find(self, regions: IdArray, terms: IdArray) -> IdArray:
         """The number of each word in each region, -1 for none."""
         numbers = np.empty(len(regions), dtype=np.int32)
-        _find_keys(regions, terms, self._seeds, *self._table, numbers)
+        _find_keys(regions, terms, *self._table, numbers)
         return numbers
 
     def put(self, regions: IdArray, terms: IdArray, numbers: IdArray) -> None:
         """Add different pairs that are not there yet."""
-        slots, values = self._table
         needed = 2 * (self._count + len(regions))
-        if needed > len(slots):
-            size = 1 << (2 * needed - 1).bit_length()
-            slots, values = np.zeros(size, dtype=np.uint64), np.zeros(size, dtype=np.int32)
-            _put_keys(*self.items(), self._seeds, slots, values)
-        _put_keys(regions, terms, numbers, self._seeds, slots, values)
+        if needed > len(self._table[2]):
+            larger = self._empty(1 << (2 * needed - 1).bit_length())
+            _put_keys(*self.items(), *larger)
+            self._table = larger
+        _put_keys(regions, terms, numbers, *self._table)
         self._count += len(regions)
         self._everywhere |= bool(np.any(regions == EVERYWHERE))
-        self._table = slots, values
 
     def items(self) -> tuple[IdArray, IdArray, IdArray]:
         """All regions, terms and numbers, in the order of the numbers."""
-        slots, values = self._table
+        _, _, slots, values = self._table
         taken = np.flatnonzero(slots)
         taken = taken[np.argsort(values[taken], kind="stable")]
         keys = slots[taken]
@@ -85,9 +108,7 @@ class LocalTerms:
         """
         offsets = np.zeros(len(cells) + 1, dtype=np.int64)
         out = np.empty(2 * (len(terms.ids) + len(cells)), dtype=np.int32)
-        count = _local_terms(
-            cells, region, terms.offsets, terms.ids, self._seeds, *self._table, self._everywhere, offsets, out
-        )
+        count = _local_terms(cells, region, terms.offsets, terms.ids, *self._table, self._everywhere, offsets, out)
         return TermSets(offsets, out[:count])
 
 
@@ -118,50 +139,77 @@ def local_parts(names: pa.Array) -> tuple[npt.NDArray[np.bool_], IdArray, pa.Arr
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
-def _key_of(region, term):
-    """A word in a region as one number, never 0."""
+def local_key(region, term):
+    """A word in a region as one number, never 0. That of term -1 is never in a table."""
     return np.uint64(region + 1) << np.uint64(32) | np.uint64(term + 1)
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
-def _slot_of(key, seeds, mask, slots):
-    """Where a key lies in an open table, or the free slot where it would. ``seeds`` uint64[2], drawn by chance."""
-    slot = mixed(key ^ seeds[0], seeds[1]) & mask
+def local_hash(key, seeds):
+    """``seeds`` uint64[2], drawn by chance."""
+    return mixed(key ^ seeds[0], seeds[1])
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def filter_bits(hashed):
+    """The two bits of a word of the filter that a key sets; which word, the bits from 32 on say."""
+    return np.uint64(1) << (hashed >> np.uint64(58)) | np.uint64(1) << (hashed >> np.uint64(52) & np.uint64(63))
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def passes(hashed, words):
+    """Whether a key of that hash may be in the table."""
+    bits = filter_bits(hashed)
+    return words[hashed >> np.uint64(32) & np.uint64(len(words) - 1)] & bits == bits
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def slot_of(key, hashed, slots):
+    """Where a key lies in an open table, or the free slot where it would."""
+    mask = np.uint64(len(slots) - 1)
+    slot = hashed & mask
     while slots[slot] != 0 and slots[slot] != key:
         slot = (slot + np.uint64(1)) & mask
     return slot
 
 
 @numba.njit(cache=True, nogil=True)
-def _put_keys(regions, terms, numbers, seeds, slots, values):
+def _put_keys(regions, terms, numbers, seeds, words, slots, values):
     """Put words in regions, with their ``numbers`` int32, into an open table that has room for them."""
-    mask = np.uint64(len(slots) - 1)
     for i in range(len(regions)):
-        key = _key_of(regions[i], terms[i])
-        slot = _slot_of(key, seeds, mask, slots)
+        key = local_key(regions[i], terms[i])
+        hashed = local_hash(key, seeds)
+        slot = slot_of(key, hashed, slots)
         values[slot] = numbers[i]
         slots[slot] = key
+        words[hashed >> np.uint64(32) & np.uint64(len(words) - 1)] |= filter_bits(hashed)
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def find_local(key, seeds, words, slots, values):
+    """The number of a word in a region, -1 if it is not in the table."""
+    hashed = local_hash(key, seeds)
+    if not passes(hashed, words):
+        return np.int32(-1)
+    slot = slot_of(key, hashed, slots)
+    return values[slot] if slots[slot] == key else np.int32(-1)
 
 
 @numba.njit(cache=True, nogil=True)
-def _find_keys(regions, terms, seeds, slots, values, numbers):
+def _find_keys(regions, terms, seeds, words, slots, values, numbers):
     """Fill ``numbers`` int32 with those of words in regions, -1 for one that is not in the table."""
-    mask = np.uint64(len(slots) - 1)
     for i in range(len(regions)):
-        key = _key_of(regions[i], terms[i])
-        slot = _slot_of(key, seeds, mask, slots)
-        numbers[i] = values[slot] if slots[slot] == key else -1
+        numbers[i] = find_local(local_key(regions[i], terms[i]), seeds, words, slots, values)
 
 
 @numba.njit(cache=True, nogil=True)
-def _local_terms(cells, region, offsets, ids, seeds, slots, values, everywhere, out_offsets, out):
+def _local_terms(cells, region, offsets, ids, seeds, words, slots, values, everywhere, out_offsets, out):
     """The words of each row in its region, and everywhere, by their numbers: those that are in the table.
 
     Row i has the cell ``cells[i]`` (-1: no place, so it is in region 0 alone) and the terms ``ids[offsets[i]] …``, -1
     for one that nobody asks for; each row also has term 0. ``everywhere``: whether region 0 has anything. ``out`` int32
     has room for two for each term and row; returns how many there are.
     """
-    mask = np.uint64(len(slots) - 1)
     n = 0
     for i in range(len(cells)):
         r = region[cells[i]] if cells[i] >= 0 else 0
@@ -170,16 +218,10 @@ def _local_terms(cells, region, offsets, ids, seeds, slots, values, everywhere, 
             if t < 0:
                 continue
             if r > 0:
-                key = _key_of(r, t)
-                slot = _slot_of(key, seeds, mask, slots)
-                if slots[slot] == key:
-                    out[n] = values[slot]
-                    n += 1
+                out[n] = find_local(local_key(r, t), seeds, words, slots, values)
+                n += out[n] >= 0
             if everywhere:
-                key = _key_of(0, t)
-                slot = _slot_of(key, seeds, mask, slots)
-                if slots[slot] == key:
-                    out[n] = values[slot]
-                    n += 1
+                out[n] = find_local(local_key(0, t), seeds, words, slots, values)
+                n += out[n] >= 0
         out_offsets[i + 1] = n
     return n

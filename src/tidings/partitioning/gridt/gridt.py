@@ -25,10 +25,11 @@ from tidings.arrays import IdArray, IntArray, NamedArrays
 from tidings.arrays.files import named, open_verified, write_arrays
 from tidings.model import DataError
 from tidings.partitioning.gridt import kernels
-from tidings.partitioning.gridt.grid import Grid
 from tidings.partitioning.load import FloatArray
 from tidings.partitioning.mapping import TermParcels, hash_names
-from tidings.terms.local_terms import EVERYWHERE, local_parts
+from tidings.partitioning.sets import MatcherSets
+from tidings.terms.even_grid import BoxSets, Grid, regions_of
+from tidings.terms.local_terms import LocalTerms, local_parts
 
 WIDEST = 256
 _KIND = "gridt"
@@ -153,16 +154,22 @@ class Gridt:
 
         One without a box is everywhere, and so is what touches too many regions.
         """
-        found = np.empty(4 * len(boxes) + 64, dtype=np.int32)
-        ends = np.zeros(len(boxes) + 1, dtype=np.int64)
-        blocks = self.grid.blocks(boxes)
-        seen = np.full(self.regions, -1, dtype=np.int64)
-        count = kernels.regions_of_blocks(blocks, self.grid.side, self.region, self.widest, seen, ends, found)
-        if count > len(found):
-            found = np.empty(count, dtype=np.int32)
-            seen[:] = -1
-            kernels.regions_of_blocks(blocks, self.grid.side, self.region, self.widest, seen, ends, found)
-        return _joined(offsets, TermSets(ends, found[:count]), self.regions)
+        return regions_of(BoxSets(offsets, boxes), self.grid, self.region, self.widest)
+
+    def routes(
+        self, lon: FloatArray, lat: FloatArray, terms: TermSets, local: LocalTerms, matcher_of: IdArray, matchers: int
+    ) -> MatcherSets:
+        """Where posts at these places (NaN for none) go for their terms, in the region of the place and everywhere.
+
+        ``local``: the terms in regions; the one of number n is sent to ``matcher_of[n]`` (int32), -1 for nobody.
+        """
+        sets = MatcherSets.empty(len(terms), matchers)
+        longest = int(np.diff(terms.offsets).max(initial=0))
+        kernels.mark_local(
+            lon, lat, self.grid.bounds, self.grid.side, self.region, terms.offsets, terms.ids, longest,
+            local.everywhere, *local.table, matcher_of, sets.words,
+        )  # fmt: skip
+        return sets
 
     @property
     def gridt(self) -> Gridt:
@@ -246,13 +253,3 @@ def _words(shares: list[WordShare]) -> tuple[npt.NDArray[np.uint64], IdArray]:
     numbers = np.repeat(np.arange(len(shares), dtype=np.int32), [len(share.hashes) for share in shares])
     hashes, places = np.unique(hashes, return_index=True)
     return hashes, numbers[places]
-
-
-def _joined(offsets: IntArray, sets: TermSets, regions: int) -> TermSets:
-    """The regions of areas, given those of each of their boxes; everywhere for an area without a box."""
-    counts = np.diff(sets.offsets)
-    areas = np.repeat(np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)), counts)
-    nowhere = np.flatnonzero(np.diff(offsets) == 0)
-    pairs = np.unique(np.concatenate([areas * regions + sets.ids, nowhere * regions + EVERYWHERE]))
-    found = np.bincount(pairs // regions, minlength=len(offsets) - 1)
-    return TermSets(np.concatenate([[0], np.cumsum(found)]), (pairs % regions).astype(np.int32))
