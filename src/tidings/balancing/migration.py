@@ -48,12 +48,12 @@ def select_dp(sizes: IntArray, loads: FloatArray, amount: float) -> IntArray:
             with_it = most[: bound + 1 - size] + load
             taken[i, size:] = with_it > most[size:]
             most[size:] = np.maximum(most[size:], with_it)
-    return order[_traced(taken, sizes[order], int(np.argmax(_reaches(most, amount))))]
+    return order[_traced(taken, sizes[order], int(np.argmax(most >= _enough(amount))))]
 
 
-def _reaches(loads: FloatArray, amount: float) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Whether each sum is enough: sums in another order differ in their last digits."""
-    return loads >= amount * (1 - 1e-12)
+def _enough(amount: float) -> float:
+    """What a sum has to reach: sums in another order differ in their last digits."""
+    return amount * (1 - 1e-12)
 
 
 def _traced(taken: np.ndarray[tuple[int, int], np.dtype[np.bool_]], sizes: IntArray, j: int) -> IntArray:
@@ -72,10 +72,10 @@ def select_gr(sizes: IntArray, loads: FloatArray, amount: float) -> IntArray:
     order = np.flatnonzero(loads > 0)
     order = order[np.argsort(sizes[order] / loads[order], kind="stable")]
     taken: list[int] = []
-    best, least = order, np.inf
+    best, least, enough = order, np.inf, _enough(amount)
     load, size = 0.0, 0
     for parcel in order.tolist():
-        if _reaches(np.array([load + loads[parcel]]), amount)[0]:
+        if load + loads[parcel] >= enough:
             if size + sizes[parcel] < least:
                 best, least = np.array([*taken, parcel], dtype=np.int64), size + sizes[parcel]
         else:
@@ -102,7 +102,7 @@ class RandomChoice:
 
 def _until(order: IntArray, loads: FloatArray, amount: float) -> IntArray:
     """The first of these whose loads are enough."""
-    enough = _reaches(np.cumsum(loads[order]), amount)
+    enough = np.cumsum(loads[order]) >= _enough(amount)
     count = int(np.argmax(enough)) + 1 if enough.any() else len(order)
     return np.sort(order[:count])
 
