@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from benchmarks.names import Name, Part, Peer, Placed, S3tmFigure, Seam, SheddingPart, Source, SparkPart
+from benchmarks.names import (
+    BalancingPart,
+    Name,
+    Part,
+    Peer,
+    Placed,
+    S3tmFigure,
+    Seam,
+    SheddingPart,
+    Source,
+    SparkPart,
+)
 from tidings.cli.format import Format
 from tidings.cli.terminal import say
 from tidings.model import TidingsError
@@ -450,6 +461,49 @@ def shedding(  # noqa: PLR0913
     if plot:
         shedding.draw(part, figures, plot)
     _tell(f"shedding {part}", data, figures, seed, output_format, save)
+
+
+@app.command(epilog="Example: python -m benchmarks balancing drift --data path/to/data --save drift.json")
+def balancing(  # noqa: PLR0913
+    part: Annotated[BalancingPart, typer.Argument(help="What is measured.")],
+    *,
+    queries: Annotated[
+        int | None, typer.Option(min=100, help="How many stand; 40,000 for loads, 100,000 for migration, else 10,000.")
+    ] = None,
+    posts: Annotated[int, typer.Option(min=1_000, help="Posts by chance; a drift draws from them again.")] = 40_000,
+    batches: Annotated[int, typer.Option(min=10, help="How many batches a drift has.")] = 200,
+    rows: Annotated[int, typer.Option(min=10, help="How many posts a batch of a drift has.")] = 2_500,
+    share: Annotated[float, typer.Option(min=0, max=1, help="So many regions change their kind an interval.")] = 0.1,
+    matchers: Annotated[int, typer.Option(min=2, max=256)] = 8,
+    data: Annotated[Path | None, typer.Option(help="Folder with notes.parquet; made-up posts without.")] = None,
+    seed: Seed = 1,
+    output_format: HowToPrint = Format.table,
+    save: Save = None,
+) -> None:
+    """Load adjustment of the PS2Stream paper, on Q3 queries.
+
+    loads: costs of Def. 1, fitted to counters of matchers. migration: what the four algorithms carry. drift: regions
+    change the kind of their queries, with adjustment and without.
+    """
+    from benchmarks.balancing import drift, loads, migration
+    from benchmarks.balancing.world import Drift, World
+    from tidings.balancing import Adjuster
+    from tidings.cli.output import progress
+
+    count = (
+        queries or {BalancingPart.loads: 40_000, BalancingPart.migration: 100_000, BalancingPart.drift: 10_000}[part]
+    )
+    if part == BalancingPart.drift:
+        world, made = World.made(data, posts, 10 * count, seed), Drift(count, batches, rows, count, share)
+        with TemporaryDirectory(prefix="tidings-bench-") as folder, progress("batches", batches) as advance:
+            figures = drift.measure(world, made, Path(folder), Adjuster(), matchers, advance)
+    elif part == BalancingPart.loads:
+        with progress("sizes", 4) as advance:
+            figures = loads.measure(World.made(data, posts, count, seed), count, matchers, advance)
+    else:
+        with progress("algorithms", 8) as advance:
+            figures = migration.measure(World.made(data, posts, count, seed), count, posts // 2, matchers, advance)
+    _tell(f"balancing {part}", data, figures, seed, output_format, save)
 
 
 @app.command(epilog="Example: python -m benchmarks compare HEAD~3 . --figure match --data path/to/data")

@@ -78,6 +78,14 @@ class SheddingPart(StrEnum):
     live = "live"
 
 
+class BalancingPart(StrEnum):
+    """What a post and a query cost a matcher; what is carried to move load; what adjustment brings in a drift."""
+
+    loads = "loads"
+    migration = "migration"
+    drift = "drift"
+
+
 class Model(StrEnum):
     """Who subscribes, in the evaluation of [S3TM]: to the words of a post, or to a few of a topic."""
 

@@ -167,7 +167,7 @@ def test_matchers_together_equal_brute_force_on_generators(asked: pa.Table, post
             cluster = Cluster(half_split(7, posts), ENGLISH, posts, placer, routing)
             cluster.change(asked.select(["id", "query"]))
             assert cluster.deliver(posts).pairs() == expected
-            spreads.append(sum(load.posts for load in cluster.loads().matchers) / posts.num_rows)
+            spreads.append(cluster.loads().matchers.posts.sum() / posts.num_rows)
         assert spreads[0] <= spreads[1] < 7
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tidings.cluster.delta import DeltaSink
+from tidings.cluster.following import Balance
 from tidings.cluster.learning import Learn
 from tidings.cluster.overload import Overload
 from tidings.cluster.releases import Plan
@@ -58,6 +59,9 @@ every_s = 60
 [placement]
 placer = "lasp"
 intercept = 20
+[balance]
+uneven = 2
+select = "si"
 [overload]
 policy = "random"
 delay_s = 3
@@ -71,6 +75,7 @@ id = "tweet_id"
     assert config.plan == Plan("partitioned", 4)
     assert config.learn == Learn("salb", every_s=60)
     assert config.placement == PlacementPolicy("lasp", intercept=20)
+    assert config.balance == Balance(uneven=2, select="si") and read(tmp_path, LEAST).balance is None
     assert config.overload == Overload("random", delay_s=3)
     assert read(tmp_path, LEAST).overload is None and read(tmp_path, LEAST + "\n[overload]\n").overload == Overload()
     assert config.columns == Columns(id="tweet_id")
@@ -130,6 +135,7 @@ def test_each_sink_can_be_named(tmp_path: Path) -> None:
             r"\[overload\] has 'level', which is none of control, delay_s",
         ),
         ('path = "matches"', 'path = "matches"\n[overload]\npolicy = "best"', "no shedding policy 'best'"),
+        ('path = "matches"', 'path = "matches"\n[balance]\nselect = "best"', "choose dp, gr, si or ra"),
     ],
 )
 def test_what_is_wrong_is_told(old: str, new: str, complaint: str, tmp_path: Path) -> None:

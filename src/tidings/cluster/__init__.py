@@ -1,7 +1,7 @@
 """N matchers that act as one: who has what, where a publication has to go, and which of them delivers."""
 
 from tidings.cluster.burdens import Burdens, burdens_of
-from tidings.cluster.cluster import Cluster, Delivered, Loads
+from tidings.cluster.cluster import Cluster, Delivered
 from tidings.cluster.homes import Homes, found_along, once
 from tidings.cluster.placing import Placement, Routing, Share, place
 from tidings.cluster.router import Router
@@ -11,7 +11,6 @@ __all__ = [
     "Cluster",
     "Delivered",
     "Homes",
-    "Loads",
     "Placement",
     "Router",
     "Routing",

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -17,9 +18,11 @@ import pyarrow.compute as pc
 
 from tidings.analysis import ENGLISH, Analyser
 from tidings.arrays import IdArray, IntArray
+from tidings.balancing import Loads
+from tidings.cluster.counting import Counting
 from tidings.cluster.filings import Filings, filed_under, merged, terms_of
 from tidings.cluster.homes import Homes, once
-from tidings.cluster.journal import MatcherReport
+from tidings.cluster.older import Older
 from tidings.cluster.placing import Placement, Routing, place
 from tidings.cluster.router import Router
 from tidings.index import GuardIndex
@@ -55,14 +58,11 @@ class Delivered:
         return sorted(zip(self.rows.tolist(), self.ids.to_pylist(), strict=True))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Loads:
-    """What each matcher did, and what each parcel brings: ``posts[p]`` publications were sent for it, and
-    ``filed[p]`` times a subscription is filed under a term in it. Both int64[parcels]."""
+class Carried(NamedTuple):
+    """What a move took to matchers that did not have it: subscriptions, and the bytes of their rows."""
 
-    matchers: tuple[MatcherReport, ...]
-    posts: IntArray
-    filed: IntArray
+    subscriptions: int = 0
+    size_bytes: int = 0
 
 
 class Cluster:
@@ -76,10 +76,11 @@ class Cluster:
     >>> posts = pa.table({"id": ["p", "q"], "text": ["A fire drill", "The White House"]})
     >>> cluster.deliver(posts).pairs(), cluster.deliver(posts).matchers.tolist()
     ([(0, 't'), (1, 's')], [0, 1])
-    >>> cluster.move(Move(int(parcel), to=3) for parcel in np.flatnonzero(cluster.loads().posts))
+    >>> cluster.move(Move(int(parcel), to=3) for parcel in np.flatnonzero(cluster.loads().parcels.posts)).subscriptions
+    2
     >>> cluster.deliver(posts).pairs(), cluster.deliver(posts).matchers.tolist()
     ([(0, 't'), (1, 's')], [3, 3])
-    >>> [load.posts for load in cluster.loads().matchers]
+    >>> cluster.loads().matchers.posts.tolist()
     [0, 0, 0, 4]
     """
 
@@ -95,14 +96,13 @@ class Cluster:
         self.mapping = mapping
         self.router: Router | None = None
         self.filings: list[Filings] = []
+        self.older: Older | None = None
         self._analyser = analyser
         self._sample = Sample.of(analyser, sample)
         self._placer, self._routing = placer, routing
         count = mapping.matchers if mapping else 1
         self.members = [Member(GuardIndex(analyser, self._sample, clock), self.no_homes()) for _ in range(count)]
-        self._loads: list[MatcherReport] = []
-        self._touched: IntArray = np.zeros(0, dtype=np.int64)
-        self._start_counting()
+        self._counting = self._counted_anew()
 
     def no_homes(self) -> Homes:
         """The homes of nobody."""
@@ -125,14 +125,14 @@ class Cluster:
         if any(len(member.index) for member in self.members):
             names = pc.unique(pa.chunked_array([names, *table["id"].cast(names.type).chunks]))
         if self.mapping is None:
-            self._change(self.members[0], table, self.members[0].homes, names)
+            self._change(0, table, self.members[0].homes, names)
             return
         if isinstance(self._placer, Lasp):
             self._forget(set(names.to_pylist()), self._placer)
         placement = place(table, self.mapping, self._sample, self._analyser, self._placer, self._routing)
-        for matcher, member in enumerate(self.members):
+        for matcher in range(len(self.members)):
             own = placement.share(matcher)
-            self._change(member, own.table, own.homes, names)
+            self._change(matcher, own.table, own.homes, names)
         self._route(placement, names)
 
     def _forget(self, names: set[str], placer: Lasp) -> None:
@@ -143,25 +143,34 @@ class Cluster:
             if len(gone):
                 placer.forget(matcher, gone, self._analyser)
 
-    def _change(self, member: Member, table: pa.Table, homes: Homes, names: pa.Array) -> None:
+    def _change(self, matcher: int, table: pa.Table, homes: Homes, names: pa.Array) -> None:
+        member, began = self.members[matcher], time.perf_counter()
         known = [name for name in names.to_pylist() if name in member.index]
         if known or table.num_rows:
             member.index.change(table, known)
             if self.mapping is not None:
                 member.homes = member.homes.changed(homes, names)
             member.changes += 1
+            self._counting.changed(matcher, table.num_rows, len(known), (time.perf_counter() - began) * 1e3)
 
     def _route(self, placement: Placement, names: pa.Array) -> None:
         """Send for what came, and no longer for what went."""
         asked = placement.table["id"]
         gone = names.filter(pc.invert(pc.is_in(names, value_set=asked.combine_chunks().cast(names.type))))
         filings = Filings.of(asked, placement.filed, gone.to_pylist())
+        if self.older is not None:
+            self.older.forget(filings.ids.texts())
         if self.router is None:
             self.router, self.filings = placement.router, [filings]
+            self._counting.filed(self.router.parcels, self.router.filed, np.zeros_like(self.router.filed))
             return
         withdrawn = terms_of(self.filings, filings.ids.texts())
         if len(withdrawn) or placement.table.num_rows:
+            before = self.router.filed
             filings = filings.renumbered(self.router.extend(placement.router))
+            inserted = self.router.filed.copy()
+            inserted[: len(before)] -= before
+            self._counting.filed(self.router.parcels, inserted, np.bincount(withdrawn, minlength=len(inserted)))
             self.router.withdraw(withdrawn)
             self.filings.append(filings)
 
@@ -173,48 +182,51 @@ class Cluster:
 
     # ------------------------------------------------------------------------------------------------ moves
 
-    def move(self, moves: Iterable[Move]) -> None:
+    def move(self, moves: Iterable[Move]) -> Carried:
         """Give parcels to other matchers. Only subscriptions whose homes change are compiled, at homes that are new.
 
         Cost: some 10 µs for each of them, and some passes over all terms and filings.
         """
-        self.move_to(self._divided().moved(moves))
+        return self.move_to(self._divided().moved(moves))
 
     def _divided(self) -> Mapping:
         if self.mapping is None:
             raise DataError("one matcher that has all has no parcels; give the cluster a mapping")
         return self.mapping
 
-    def move_to(self, mapping: Mapping) -> None:
+    def move_to(self, mapping: Mapping) -> Carried:
         """Give parcels to the owners that they have in a mapping of the same parcels; a DataError if it has others."""
         diff(self._divided(), mapping)
         self.mapping, router = mapping, self.router
-        self._start_counting()
+        self._counting = self._counted_anew()
         if router is None or np.array_equal(router.owner, mapping.owner):
-            return
+            return Carried()
         ids, filed = filed_under(self.filings, router.parcels.touch(router.owner != mapping.owner))
         before = MatcherSets.owning(filed, router.owners, mapping.matchers)
         router.move(mapping.owner)
         after = MatcherSets.owning(filed, router.owners, mapping.matchers)
         changed = np.flatnonzero((before.words != after.words).any(axis=1))
-        self._rehome(ids.take(pa.array(changed)), before.taken(changed), after.taken(changed))
+        return self._rehome(ids.take(pa.array(changed)), before.taken(changed), after.taken(changed))
 
-    def _rehome(self, ids: pa.Array, before: MatcherSets, after: MatcherSets) -> None:
+    def _rehome(self, ids: pa.Array, before: MatcherSets, after: MatcherSets) -> Carried:
         """Take subscriptions from the matchers that they lived at to those where they live now."""
         table = self._taken(ids, before.first())
         come, go = after.without(before), before.without(after)
+        count = size_bytes = 0
         for matcher, member in enumerate(self.members):
             here, left = after.with_matcher(matcher), go.with_matcher(matcher)
             if not len(here) and not len(left):
                 continue
             own, gone = (table.take(pa.array(rows)) for rows in (come.with_matcher(matcher), left))
             member.index.change(own, gone["id"].to_pylist())
+            count, size_bytes = count + own.num_rows, size_bytes + own.nbytes
             homes = Homes.of(ids.take(pa.array(here)), after.taken(here))
             member.homes = member.homes.changed(homes, ids.take(pa.array(np.concatenate([here, left]))))
             member.changes += 1
             if isinstance(self._placer, Lasp):
                 self._placer.forget(matcher, gone["query"], self._analyser)
                 self._placer.hold(matcher, own["query"], self._analyser)
+        return Carried(count, size_bytes)
 
     def _taken(self, ids: pa.Array, matchers: IntArray) -> pa.Table:
         """The subscriptions of these ids, in that order, each from a matcher that has it."""
@@ -222,6 +234,55 @@ class Cluster:
         tables = [m.index.subscriptions(own) for m, own in zip(self.members, some, strict=True) if len(own)]
         table = pa.concat_tables([table_of([]), *tables])
         return table.take(pc.index_in(ids, value_set=table["id"].combine_chunks()))
+
+    # ------------------------------------------------------------------------------------------------ mappings
+
+    def count(self) -> int:
+        """How many subscriptions there are."""
+        if self.mapping is None:
+            return len(self.members[0].index)
+        return len(merged(self.filings).ids) + len(self.older or ())
+
+    def some(self, most: int) -> pa.Table:
+        """Some of the subscriptions that the mapping in use has placed, at most so many, by no order of theirs."""
+        if self.router is None:
+            return table_of([])
+        found = merged(self.filings)
+        rows = np.linspace(0, len(found.ids) - 1, min(most, len(found.ids))).astype(np.int64)
+        homes = MatcherSets.owning(found.terms.taken(rows), self.router.owners, len(self.members))
+        return self._taken(found.ids.texts().take(pa.array(rows)), homes.first())
+
+    def adopt(self, mapping: Mapping) -> None:
+        """Place what comes from now on by another mapping to as many matchers; nothing that is there is moved.
+
+        Until :meth:`retire` publications are sent for what both mappings have placed, so to more matchers.
+        """
+        if self.older is not None:
+            raise DataError("an older mapping is still in use; retire it before another one is adopted")
+        if mapping.matchers != self._divided().matchers:
+            raise DataError(
+                f"there are {len(self.members)} matchers, and the mapping has {mapping.matchers}; learn anew"
+            )
+        if self.router is not None:
+            self.older = Older(self.router, self.filings)
+        self.mapping, self.router, self.filings = mapping, None, []
+        self._counting = self._counted_anew()
+
+    def retire(self) -> Carried:
+        """Place by the mapping in use what an older one has placed and is still there, and drop the older one.
+
+        Cost: that of subscribing those that are left.
+        """
+        older, mapping = self.older, self._divided()
+        if older is None:
+            return Carried()
+        self.older = None
+        ids, before = older.left()
+        table = self._taken(ids, before.first())
+        placement = place(table, mapping, self._sample, self._analyser, self._placer, self._routing)
+        carried = self._rehome(ids, before, placement.homes)
+        self._route(placement, pa.array([], pa.large_string()))
+        return carried
 
     # ------------------------------------------------------------------------------------------------ deliveries
 
@@ -241,12 +302,14 @@ class Cluster:
 
     def _routed(self, publications: pa.Table) -> MatcherSets:
         """The matchers of each row; what is sent for each parcel is counted."""
-        if self.router is not None:
-            self._touched = self._touched + self.router.touched(Publications.of(publications).table)
-            return self.router.route(publications)
         routes = MatcherSets.empty(publications.num_rows, len(self.members))
         if self.mapping is None:
             routes.words[:] = 1
+        if self.router is not None:
+            self._counting.sent(self.router, Publications.of(publications).table)
+            routes = self.router.route(publications)
+        if self.older is not None:
+            routes.words[:] |= self.older.router.route(publications).words
         return routes
 
     def _found(self, matcher: int, publications: pa.Table, routes: MatcherSets) -> tuple[IntArray, pa.Array]:
@@ -256,25 +319,13 @@ class Cluster:
         found = member.index.match(publications.take(pa.array(sent)))
         rows, ids = sent[found.rows()], found.ids().cast(pa.large_string()).combine_chunks()
         kept = np.flatnonzero(once(rows, ids, matcher, routes, member.homes))
-        load, ms = self._loads[matcher], (time.perf_counter() - began) * 1e3
-        self._loads[matcher] = replace(
-            load,
-            posts=load.posts + len(sent),
-            candidates=load.candidates + found.counters.candidates,
-            matches=load.matches + len(kept),
-            ms=load.ms + ms,
-        )
+        ms = (time.perf_counter() - began) * 1e3
+        self._counting.matched(matcher, len(sent), found.counters.candidates, len(kept), ms)
         return rows[kept], ids.take(pa.array(kept))
 
     def loads(self) -> Loads:
         """What the matchers did since the last move, or since the beginning."""
-        parcels = len(self._touched)
-        filed = np.zeros(parcels, dtype=np.int64)
-        if self.router is not None:
-            own = self.router.parcels
-            filed = np.bincount(own.parcels, np.repeat(self.router.filed, own.counts()), parcels).astype(np.int64)
-        return Loads(tuple(self._loads), self._touched, filed)
+        return self._counting.loads(self.router)
 
-    def _start_counting(self) -> None:
-        self._loads = [MatcherReport(matcher, 0, 0, 0, 0.0) for matcher in range(len(self.members))]
-        self._touched = np.zeros(self.mapping.parcels.count if self.mapping else 0, dtype=np.int64)
+    def _counted_anew(self) -> Counting:
+        return Counting(len(self.members), self.mapping.parcels.count if self.mapping else 0)

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from tidings.analysis import Analyser
 from tidings.arrays import IdArray, IntArray
-from tidings.cluster.cluster import Cluster, Member
+from tidings.cluster.cluster import Carried, Cluster, Member
 from tidings.cluster.filings import Filings, merged
 from tidings.cluster.homes import Homes
 from tidings.cluster.router import Router
@@ -69,6 +69,11 @@ class Shares:
         self._routers: tuple[str, ...] = ()
         self._saved = _Saved(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32), 0)
 
+    @property
+    def cluster(self) -> Cluster:
+        """What is in the files, and what is not yet."""
+        return self._cluster
+
     def fill(self, table: pa.Table) -> None:
         """Hold the subscriptions of a table, checked and with all COLUMNS."""
         self._cluster.change(table)
@@ -100,9 +105,9 @@ class Shares:
         """Hold the subscriptions of a table too, and those of ``ids`` no longer, but for the table's own."""
         self._cluster.change(table, ids)
 
-    def move(self, mapping: Mapping) -> None:
+    def move(self, mapping: Mapping) -> Carried:
         """Give parcels to the owners that they have in a mapping of the same parcels."""
-        self._cluster.move_to(mapping)
+        return self._cluster.move_to(mapping)
 
     def save(self) -> tuple[tuple[Part, ...], tuple[str, ...]]:
         """Write what is not in files yet; the files of each share, and those of the router."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tidings.arrays.files import named, open_arrays, open_verified, write_arrays
 from tidings.model import DataError
+from tidings.partitioning.finer import FinerParcels
 from tidings.partitioning.gridt import Gridt
 from tidings.partitioning.mapping import Mapping, NamedParcels
 
@@ -32,6 +33,8 @@ def open_mapping(path: Path) -> Mapping:
         gridt = Gridt.of_arrays(file.arrays)
         if gridt is None:
             raise ValueError("it has no grid of regions")
-        return Mapping(gridt, file.arrays[_OWNER], int(file.meta["matchers"]))
+        owner, parts = file.arrays[_OWNER], len(file.arrays[_OWNER]) // gridt.count
+        parcels = gridt if parts == 1 else FinerParcels(gridt, parts)
+        return Mapping(parcels, owner, int(file.meta["matchers"]))
     except (KeyError, TypeError, ValueError, DataError) as error:
         raise DataError(f"{str(path)!r} is no mapping ({error!r}); check the path, or learn it anew") from None

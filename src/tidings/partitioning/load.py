@@ -1,12 +1,16 @@
 """How much work does a matcher have? The load of [PS2]: posts, queries, and the pairs of both.
 
 Implements [PS2] Def. 1 and Def. 3. Symbols: O, the posts sent to a matcher in some time; Qi and Qd, the queries
-inserted and deleted there in that time. Departs from the paper: nothing; where it has a set, here is its size.
+inserted and deleted there in that time. Where the paper has a set, here is its size.
+
+Departs from the paper: an index does not check all pairs, so the pairs may also be counted: the entries that a matcher
+looked at. Both formulas are fitted to the same counters (:func:`fitted`).
 """
 
 from __future__ import annotations
 
 from dataclasses import astuple, dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -36,17 +40,20 @@ class LoadCosts:
         if not all(0 <= cost < np.inf for cost in astuple(self)) or not any(astuple(self)):
             raise DataError(f"costs are not below 0, and one of them is above, got {self}; choose others")
 
+    def of(self, pairs: Counts, posts: Counts, insertions: Counts, deletions: Counts) -> Any:
+        """c1 · pairs + c2 · |O| + c3 · |Qi| + c4 · |Qd|; of numbers, or of arrays of one shape."""
+        return self.pair * pairs + self.post * posts + self.insertion * insertions + self.deletion * deletions
+
     def load(self, posts: Counts, insertions: Counts, deletions: Counts) -> Any:
-        """Def. 1: c1 · |O| · |Qi| + c2 · |O| + c3 · |Qi| + c4 · |Qd|; of numbers, or of arrays of one shape."""
-        return (
-            self.pair * (1.0 * posts * insertions)
-            + self.post * posts
-            + self.insertion * insertions
-            + self.deletion * deletions
-        )
+        """Def. 1, in which each post is a pair with each query; of numbers, or of arrays of one shape."""
+        return self.of(1.0 * posts * insertions, posts, insertions, deletions)
 
 
 COSTS = LoadCosts()
+"""Of Def. 1, where a pair is a post and a query that stands at the matcher."""
+
+COUNTED = LoadCosts(pair=0.02)
+"""Where a pair is an entry that was looked at."""
 
 
 def cell_load(posts: Counts, queries: Counts) -> Any:
@@ -56,3 +63,31 @@ def cell_load(posts: Counts, queries: Counts) -> Any:
     [12.0, 0.0]
     """
     return 1.0 * posts * queries
+
+
+def fitted(counts: FloatArray, ms: FloatArray) -> LoadCosts:
+    """The costs, none below 0, for which the sum of squared errors is least; in microseconds.
+
+    ``counts`` float64[observations, 4] are pairs, posts, insertions and deletions; ``ms`` float64[observations] is the
+    time that all of these took. An error counts in proportion to the time, so that small loads are fitted as well as
+    large ones. Exact: of each subset of the costs the least squares are found, and the best without a negative one is
+    taken.
+
+    >>> counts = np.array([[100.0, 10, 0, 0], [100, 20, 5, 0], [300, 10, 0, 4], [900, 5, 5, 5]])
+    >>> fitted(counts, counts @ [0.001, 0.25, 0.5, 0])
+    LoadCosts(pair=1.0, post=250.0, insertion=500.0, deletion=0.0)
+    """
+    used = ms > 0
+    if not used.any():
+        raise DataError("there is nothing to fit costs to: no observation took any time")
+    rows = counts[used] / ms[used, None]
+    scale = np.where(rows.any(axis=0), np.abs(rows).max(axis=0), 1.0)
+    best, least = np.zeros(4), np.inf
+    for chosen in product((False, True), repeat=4):
+        columns = np.flatnonzero(chosen)
+        found = np.zeros(4)
+        found[columns] = np.linalg.lstsq(rows[:, columns] / scale[columns], np.ones(len(rows)), rcond=None)[0]
+        error = float(((rows / scale @ found - 1) ** 2).sum())
+        if found.min() >= 0 and error < least:
+            best, least = found, error
+    return LoadCosts(*(round(float(cost), 9) for cost in 1e3 * best / scale))

@@ -19,6 +19,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, Observation
 
 from tidings.cluster.belonging import ANEW, offsets
+from tidings.cluster.following import Balance, PipelineBalancer
 from tidings.cluster.journal import MatcherReport, Pin, Report
 from tidings.cluster.learner import BackgroundLearner
 from tidings.cluster.learning import Learn, MappingLearner
@@ -55,7 +56,7 @@ class Handler:
     """The function for ``foreachBatch``. All it remembers is in files: over Spark Connect a copy of it works elsewhere.
 
     ``distinct_ids``: equal ids are brought together first, so that each counts once in a batch. Without a ``governor``
-    nothing is shed.
+    nothing is shed, without ``balance`` nothing is moved.
     """
 
     home: PipelineFolder
@@ -69,9 +70,11 @@ class Handler:
     learn: Learn
     placement: PlacementPolicy = field(default_factory=PlacementPolicy)
     governor: Governor | None = None
+    balance: Balance | None = None
     _releases: Releases | None = field(default=None, init=False)
     _preparer: Preparer | None = field(default=None, init=False)
     _learner: BackgroundLearner | None = field(default=None, init=False)
+    _balancer: PipelineBalancer | None = field(default=None, init=False)
     _tasks: int = field(default=0, init=False)
 
     def __call__(self, publications: DataFrame, number: int) -> None:
@@ -118,6 +121,9 @@ class Handler:
             if self._learner is None:
                 self._learner = BackgroundLearner(MappingLearner(self.home, self.learn, self.registry, self.sample))
             self._learner.look(number)
+            if self.balance is not None:
+                self._balancer = self._balancer or PipelineBalancer(self.home, self.balance)
+                self._balancer.look(number)
 
     def _pin(self, batch: Batch) -> Pin | None:
         """The pin of a batch that was begun before; None if it has none, or none that can be kept."""

@@ -24,6 +24,9 @@
     [placement]                    # may be left out: where a subscription lives that several matchers could have
     placer = "lasp"                # slope, intercept; or "random": seed; or "rarest"
 
+    [balance]                      # may be left out: then nothing is moved from busy matchers to others
+    uneven = 1.2                   # hits, pause, select ("gr", "dp", "si", "ra"), heaviest
+
     [overload]                     # may be left out: then posts wait, and nothing is lost
     delay_s = 5.0                  # policy, first_limit, delta, top, spared
 
@@ -45,6 +48,7 @@ from typing import Any, TypeVar
 from pyspark.sql import DataFrame, SparkSession
 
 from tidings.cluster.delta import DeltaSink
+from tidings.cluster.following import Balance
 from tidings.cluster.learning import Learn
 from tidings.cluster.overload import Overload, admitted
 from tidings.cluster.releases import Plan
@@ -101,6 +105,7 @@ class Config:
     learn: Learn = field(default_factory=Learn)
     overload: Overload | None = None
     placement: PlacementPolicy = field(default_factory=PlacementPolicy)
+    balance: Balance | None = None
 
     @classmethod
     def read(cls, file: Path) -> Config:
@@ -119,6 +124,7 @@ class Config:
             "index",
             "learn",
             "placement",
+            "balance",
             "overload",
             "columns",
             "spark",
@@ -140,6 +146,7 @@ class Config:
             reader.value("learn", Learn, found.get("learn", {})),
             reader.value("overload", Overload, found["overload"]) if "overload" in found else None,
             reader.value("placement", PlacementPolicy, found.get("placement", {})),
+            reader.value("balance", Balance, found["balance"]) if "balance" in found else None,
         )
 
     def session(self) -> SparkSession:
@@ -163,6 +170,7 @@ class Config:
             learn=self.learn,
             overload=self.overload or "block",
             placement=self.placement,
+            balance=self.balance,
         )
 
     def _publications(self, spark: SparkSession) -> DataFrame:

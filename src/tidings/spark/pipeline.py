@@ -24,6 +24,7 @@ from pyspark.sql.streaming import StreamingQuery
 
 from tidings.arrays.locks import owned
 from tidings.cluster.belonging import claimed, tie
+from tidings.cluster.following import Balance
 from tidings.cluster.journal import Journal
 from tidings.cluster.learning import Learn
 from tidings.cluster.overload import Governor, Overload
@@ -75,6 +76,9 @@ class Pipeline:
 
     ``overload``: where more comes than can be matched, ``"block"`` lets posts wait and loses nothing; ``"shed"``, or an
     :class:`tidings.cluster.overload.Overload`, leaves some work undone, and reports it.
+
+    ``balance``: with ``"local"``, or a :class:`tidings.cluster.following.Balance`, parcels move from busy matchers to
+    others while the pipeline runs; None moves nothing.
     """
 
     publications: DataFrame
@@ -88,6 +92,7 @@ class Pipeline:
     learn: Learn = field(default_factory=Learn)
     overload: Overload | Literal["block", "shed"] = "block"
     placement: PlacementPolicy | PlacerName = "rarest"
+    balance: Balance | Literal["local"] | None = None
 
     def start(
         self,
@@ -157,10 +162,14 @@ class Pipeline:
         if self.columns.output != MATCH_COLUMNS:
             raise DataError("a pipeline delivers all columns of a match; leave output= out of its Columns")
         sink = CallableSink(self.sink) if callable(self.sink) else self.sink
-        placement = PlacementPolicy.of(self.placement)
-        return Handler(
+        placement, balance = PlacementPolicy.of(self.placement), Balance.of(self.balance)
+        if balance is not None and not self.learn.keep_posts:
+            raise DataError("load is balanced by a sample of posts, and keep_posts=0 keeps none; keep some")
+        handler = Handler(
             home, name, registry, sink, self.columns, self.plan, self.sample, self.distinct_ids, self.learn, placement
         )
+        handler.balance = balance
+        return handler
 
 
 @dataclass(frozen=True, slots=True)

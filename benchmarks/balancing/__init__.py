@@ -1,0 +1,1 @@
+"""What does it cost to be balanced, and what does it bring? Load adjustment of [PS2], measured."""

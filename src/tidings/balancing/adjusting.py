@@ -1,0 +1,45 @@
+"""How does a cluster in one process follow its load? It is looked at after each batch, and told what to move."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tidings.balancing.detecting import Detector
+from tidings.balancing.loads import Loads, Work
+from tidings.balancing.local import Balancer, Local
+from tidings.partitioning import Mapping, Move
+from tidings.partitioning.load import COUNTED, FloatArray, LoadCosts
+
+
+@dataclass(slots=True)
+class Adjuster:
+    """Remembers the loads of the batches since the last move. Loads are by counters, not by clocks: no noise."""
+
+    policy: Balancer = field(default_factory=Local)
+    detector: Detector = field(default_factory=Detector)
+    costs: LoadCosts = COUNTED
+    _history: list[FloatArray] = field(default_factory=list, init=False)
+    _before: Work | None = field(default=None, init=False)
+
+    def look(self, loads: Loads, mapping: Mapping) -> list[Move]:
+        """After a batch, with all loads since the last move: what is to be moved now, mostly nothing.
+
+        After a plan, also one without moves, there is a pause.
+        """
+        work, before = loads.matchers, self._before
+        if before is None or bool((work.posts < before.posts).any()):
+            before, self._history = Work.none(len(work)), []
+        self._history.append(batch_loads(work - before, self.costs))
+        self._before = work
+        if not self.detector.is_due(self._history):
+            return []
+        self._history = []
+        moves = self.policy.plan(loads, mapping)
+        self._before = None if moves else work
+        return moves
+
+
+def batch_loads(work: Work, costs: LoadCosts) -> FloatArray:
+    """The load of each matcher: [PS2] Def. 1, with the entries that were looked at as pairs."""
+    loads: FloatArray = costs.of(work.candidates, work.posts, work.insertions, work.deletions)
+    return loads

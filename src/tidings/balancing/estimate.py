@@ -1,0 +1,70 @@
+"""What load would each matcher have if parcels had other owners? Counted on the latest posts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from tidings.arrays import IdArray, IntArray
+from tidings.balancing.loads import Loads
+from tidings.partitioning import Mapping
+from tidings.partitioning.load import FloatArray, LoadCosts, cell_load
+
+Formula = Literal["counted", "paper"]
+"""Which pairs of posts and queries cost something: those that an index looks at, or all ([PS2] Def. 1 and 3)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """The load of parcels and of matchers for posts like the latest, and changes at the rate since the last move."""
+
+    loads: Loads
+    mapping: Mapping
+    costs: LoadCosts
+    formula: Formula = "counted"
+
+    @cached_property
+    def posts(self) -> IntArray:
+        """The posts of each parcel."""
+        return self.loads.touches.by_parcel(len(self.loads.filed))
+
+    @cached_property
+    def _entries(self) -> IntArray:
+        return self.loads.touches.entries_by_parcel(len(self.loads.filed))
+
+    @cached_property
+    def _changes(self) -> tuple[FloatArray, FloatArray]:
+        """Insertions and deletions of each parcel in the time of the latest posts."""
+        work, whole = self.loads.parcels, max(int(self.loads.parcels.posts.sum()), 1)
+        share = min(int(self.posts.sum()) / whole, 1.0)
+        return share * work.insertions.astype(np.float64), share * work.deletions.astype(np.float64)
+
+    @cached_property
+    def parcels(self) -> FloatArray:
+        """The load of each parcel, as if it were alone."""
+        pairs = self._entries if self.formula == "counted" else cell_load(self.posts, self.loads.filed)
+        found: FloatArray = self.costs.of(pairs, self.posts, *self._changes)
+        return found
+
+    def matchers(self, owner: IdArray) -> FloatArray:
+        """The load of each matcher if ``owner[p]`` has parcel p. Cost: a pass over the latest posts."""
+        count = self.mapping.matchers
+        posts = self.loads.touches.by_matcher(owner, count)
+        entries, filed, insertions, deletions = (
+            np.bincount(owner, own, count) for own in (self._entries, self.loads.filed, *self._changes)
+        )
+        pairs = entries if self.formula == "counted" else cell_load(posts, filed)
+        found: FloatArray = self.costs.of(pairs, posts, insertions, deletions)
+        return found
+
+    @cached_property
+    def regions(self) -> IntArray | None:
+        """The region of each parcel; None where places are not divided."""
+        gridt = self.mapping.parcels.gridt
+        if gridt is None:
+            return None
+        finer = self.mapping.parcels.count // gridt.count
+        return np.repeat(np.arange(gridt.regions), finer * np.diff(gridt.first))

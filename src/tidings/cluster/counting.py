@@ -1,0 +1,89 @@
+"""How is the work of matchers counted, and for which parcels was it done?"""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+import pyarrow as pa
+
+from tidings.arrays import IdArray, IntArray
+from tidings.balancing import Loads, Touches, Work
+from tidings.cluster.router import Router
+from tidings.partitioning import TermParcels, kernels
+from tidings.tables.checked import Publications
+
+RECENT_POSTS = 20_000
+"""It is remembered for which parcels so many of the latest posts were sent, and for those of the batch before."""
+
+
+class Counting:
+    """Counts from when it is made."""
+
+    def __init__(self, matchers: int, parcels: int) -> None:
+        self._matchers, self._parcels = Work.none(matchers), Work.none(parcels)
+        self._recent = deque[tuple[int, Touches]]()
+
+    def matched(self, matcher: int, posts: int, candidates: int, matches: int, ms: float) -> None:
+        """A matcher got some posts and delivered some matches."""
+        work = self._matchers
+        work.posts[matcher] += posts
+        work.candidates[matcher] += candidates
+        work.matches[matcher] += matches
+        work.ms[matcher] += ms
+
+    def changed(self, matcher: int, insertions: int, deletions: int, ms: float) -> None:
+        """A matcher got some subscriptions, and gave up some."""
+        work = self._matchers
+        work.insertions[matcher] += insertions
+        work.deletions[matcher] += deletions
+        work.ms[matcher] += ms
+
+    def filed(self, parcels: TermParcels, inserted: IntArray, deleted: IntArray) -> None:
+        """Under term t of these parcels ``inserted[t]`` subscriptions were filed, and ``deleted[t]`` no longer are."""
+        count = len(self._parcels)
+        self._parcels.insertions[:] += by_parcel(parcels, inserted, count)
+        self._parcels.deletions[:] += by_parcel(parcels, deleted, count)
+
+    def sent(self, router: Router, posts: pa.Table) -> None:
+        """A table without bad rows was routed."""
+        touches, count = touched(router, posts), len(self._parcels)
+        self._parcels.posts[:] += touches.by_parcel(count)
+        self._parcels.candidates[:] += touches.entries_by_parcel(count)
+        self._recent.append((posts.num_rows, touches))
+        while sum(rows for rows, _ in self._recent) - self._recent[0][0] >= RECENT_POSTS:
+            self._recent.popleft()
+
+    def loads(self, router: Router | None) -> Loads:
+        """What was counted so far."""
+        matchers, parcels = self._matchers.copy(), self._parcels.copy()
+        touches = Touches.joined([touches for _, touches in self._recent])
+        if router is None:
+            return Loads(matchers, parcels, np.zeros(len(parcels), dtype=np.int64), touches)
+        filed = by_parcel(router.parcels, router.filed, len(parcels))
+        return Loads.attributed(matchers, parcels, filed, touches, router.owner)
+
+
+def by_parcel(parcels: TermParcels, counts: IntArray, count: int) -> IntArray:
+    """The sum of the counts of the terms of each of ``count`` parcels; ``counts`` int64[terms]."""
+    return np.bincount(parcels.parcels, np.repeat(counts, parcels.counts()), count).astype(np.int64)
+
+
+def touched(router: Router, posts: pa.Table) -> Touches:
+    """For which parcels the rows of a table without bad rows are sent."""
+    terms, _, keys = router.occurrences(posts)
+    found: IdArray = np.empty(len(terms.ids), dtype=np.int32)
+    parcels = router.parcels
+    kernels.find_versions(terms.offsets, terms.ids, parcels.offsets, parcels.parcels, keys, found)
+    is_sent = (found >= 0) & (terms.ids >= 0) & (router.filed[terms.ids] > 0)
+    rows = np.repeat(np.arange(len(terms)), np.diff(terms.offsets))
+    return Touches.of(rows[is_sent], found[is_sent], router.filed[terms.ids[is_sent]])
+
+
+def loads_of(router: Router, posts: pa.Table) -> Loads:
+    """Loads for posts like these, as a router would send them; no matcher has counted anything."""
+    count = len(router.owner)
+    touches, parcels = touched(router, Publications.of(posts).table), Work.none(count)
+    parcels.posts[:], parcels.candidates[:] = touches.by_parcel(count), touches.entries_by_parcel(count)
+    filed = by_parcel(router.parcels, router.filed, count)
+    return Loads(Work.none(router.matchers), parcels, filed, touches)

@@ -1,0 +1,145 @@
+"""How does a pipeline follow its load? After each batch its reports are looked at, and now and then parcels move.
+
+What it remembers is in files: the reports of batches since the mapping in use was first used are the history that the
+detector looks at, so a pipeline that is started again goes on where it was. Which parcels bring how much is counted on
+the sample of posts that the pipeline keeps (:mod:`tidings.cluster.seen`), when something is to be moved and not before.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from tidings.balancing import UNEVEN, Balancer, Detector, Local, SelectorName, Work, batch_loads
+from tidings.cluster.counting import RECENT_POSTS, loads_of
+from tidings.cluster.journal import MatcherReport
+from tidings.cluster.pipeline_folder import PipelineFolder
+from tidings.cluster.preparing import SMALL_BYTES
+from tidings.cluster.releases import newest_release
+from tidings.cluster.router import Router
+from tidings.cluster.seen import Seen
+from tidings.model import DataError
+from tidings.partitioning import Move
+from tidings.partitioning.load import COUNTED, FloatArray
+
+_REST = 10
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """When a pipeline moves parcels, and which: by the local adjustment of [PS2] (:mod:`tidings.balancing.local`).
+
+    Something moves when the most loaded matcher had more than ``uneven`` times the load of the least loaded one in
+    ``hits`` batches in a row, not counting the ``pause`` batches after a move. ``select`` is the algorithm that chooses
+    parcels, ``heaviest`` how many cells may be split or merged.
+
+    >>> Balance.of("local").select, Balance.of(None)
+    ('gr', None)
+    """
+
+    uneven: float = UNEVEN
+    hits: int = 3
+    pause: int = 3
+    select: SelectorName = "gr"
+    heaviest: int = 8
+
+    def __post_init__(self) -> None:
+        _ = self.detector, self.policy  # they refuse what is no good
+
+    @classmethod
+    def of(cls, chosen: Balance | Literal["local"] | None) -> Balance | None:
+        """The rule of that name; None if nothing is to be moved."""
+        if isinstance(chosen, Balance) or chosen is None:
+            return chosen
+        if chosen != "local":
+            raise DataError(f"load is balanced 'local', or not at all, got {chosen!r}; choose one of them")
+        return cls()
+
+    @property
+    def detector(self) -> Detector:
+        return Detector(self.uneven, self.hits, self.pause)
+
+    @property
+    def policy(self) -> Balancer:
+        return Local(uneven=self.uneven, heaviest=self.heaviest, select=self.select)
+
+
+class PipelineBalancer:
+    """Looks at a pipeline after each batch. A plan is made beside the batches, or at once where that takes no time; it
+    rests for ten times as long as the last plan took."""
+
+    def __init__(self, home: PipelineFolder, rule: Balance, small_bytes: int = SMALL_BYTES) -> None:
+        self._home, self._rule, self._small_bytes = home, rule, small_bytes
+        self._thread: threading.Thread | None = None
+        self._rests_until = 0.0
+        self._looked_at = -1
+
+    def look(self, batch: int) -> None:
+        """After a batch: plan if loads were uneven for long enough."""
+        is_busy = self._thread is not None and self._thread.is_alive()
+        if is_busy or time.monotonic() < self._rests_until or not self.is_due(batch):
+            return
+        self._looked_at = batch
+        _log.info("in %d batches loads were uneven: a move is planned", self._rule.hits)
+        self._thread = threading.Thread(target=self._move, name="tidings balances", daemon=True)
+        self._thread.start()
+        _, files = newest_release(self._home.releases)
+        if sum(file.stat().st_size for file in files if file.exists()) <= self._small_bytes:
+            self._thread.join()
+
+    def wait(self, timeout_s: float | None = None) -> None:
+        """Wait until what is being planned is done, or so many seconds."""
+        if self._thread is not None:
+            self._thread.join(timeout_s)
+
+    def is_due(self, batch: int) -> bool:
+        """Whether loads were uneven since the mapping of a batch is in use, and no other one waits to be taken."""
+        journal, mappings = self._home.journal, self._home.mappings
+        pin = journal.pin(batch)
+        if pin is None or mappings.newest(mappings.planned(pin.mapping)) != pin.mapping:
+            return False
+        history: list[FloatArray] = []
+        for number in range(batch, self._looked_at, -1):
+            other, report = journal.pin(number), journal.report(number)
+            if other is None or report is None or other.mapping != pin.mapping or other.cut is not None:
+                break
+            history.insert(0, batch_loads(work_of(report.loads, pin.matchers), COUNTED))
+            if len(history) == self._rule.pause + self._rule.hits:
+                break
+        return self._rule.detector.is_due(history)
+
+    def plan(self) -> list[Move]:
+        """The moves that would make loads more even, for posts like the latest."""
+        key, files = newest_release(self._home.releases)
+        mappings, posts = self._home.mappings, Seen(self._home.seen).table()
+        is_newest = mappings.newest(mappings.planned(key.mapping)) == key.mapping
+        mapping = mappings.mapping(key.mapping) if files and is_newest else None
+        if mapping is None or posts is None:
+            return []
+        router = Router.open(*files)
+        loads = loads_of(router, posts.slice(max(posts.num_rows - RECENT_POSTS, 0)))
+        return self._rule.policy.plan(loads, mapping)
+
+    def _move(self) -> None:
+        began = time.monotonic()
+        try:
+            moves = self.plan()
+            if moves:
+                _log.info("%d parcels move: the mapping %s", len(moves), self._home.move(moves))
+        except Exception:  # whatever it is, batches go on
+            _log.exception("no move was planned")
+        self._rests_until = time.monotonic() + _REST * (time.monotonic() - began)
+
+
+def work_of(reports: Iterable[MatcherReport], matchers: int) -> Work:
+    """What matchers did in a batch; one that is not told of did nothing."""
+    work = Work.none(matchers)
+    for report in reports:
+        work.posts[report.matcher], work.candidates[report.matcher] = report.posts, report.candidates
+        work.matches[report.matcher], work.ms[report.matcher] = report.matches, report.ms
+    return work

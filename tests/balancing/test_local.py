@@ -1,0 +1,102 @@
+"""Local adjustment: both phases worked by hand, and what holds for any loads."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.balancing.hand import halves, loads_of, words
+from tidings.balancing import SELECTORS, Estimate, Local, SelectorName
+from tidings.model import DataError
+from tidings.partitioning import Mapping, Move
+from tidings.partitioning.load import COUNTED, LoadCosts
+
+POSTS_ONLY = LoadCosts(pair=0, post=1, insertion=0, deletion=0)
+PAIRS_TOO = LoadCosts(pair=1, post=1, insertion=0, deletion=0)
+
+
+def test_a_post_that_comes_for_two_parcels_of_a_matcher_counts_once() -> None:
+    estimate = Estimate(loads_of([[0, 1], [0], [2]], [1, 1, 1]), words([0, 0, 1]), POSTS_ONLY)
+    assert estimate.parcels.tolist() == [2, 1, 1]
+    assert estimate.matchers(np.array([0, 0, 1], dtype=np.int32)).tolist() == [2, 1]
+    assert estimate.matchers(np.array([0, 1, 1], dtype=np.int32)).tolist() == [2, 2]
+
+
+def test_phase_1_splits_a_cell_by_text_where_that_lowers_the_sum() -> None:
+    # West is parcels 2 and 3, at matcher 0, with 10 posts each; 5 and 4 queries. All pairs cost: 20 · 9 + 20 = 200.
+    # After the split: 10 · 5 + 10 = 60 and 10 · 4 + 10 = 50, less in all. The smaller one goes: parcel 3.
+    loads = loads_of([[2]] * 10 + [[3]] * 10, [0, 0, 5, 4, 0, 0])
+    plan = Local(costs=PAIRS_TOO, formula="paper").plan(loads, halves([0, 0, 0, 0, 1, 1]))
+    assert plan == [Move(3, to=1)]
+
+
+def test_phase_1_does_not_split_where_each_post_would_have_to_go_to_both() -> None:
+    # Each post comes for both parts: 10 posts become 20, and no pair that an index looks at is saved. Phase II may
+    # not help either: wl would get as much as wo keeps.
+    loads = loads_of([[2, 3]] * 10, [0, 0, 5, 5, 0, 0])
+    estimate = Estimate(loads, halves([0, 0, 0, 0, 1, 1]), COUNTED)
+    together, apart = (estimate.matchers(np.array(own, dtype=np.int32)) for own in ([0] * 6, [0, 0, 0, 1, 0, 0]))
+    assert apart.sum() > together.sum()
+    assert Local(costs=POSTS_ONLY).plan(loads, halves([0, 0, 0, 0, 1, 1])) == []
+
+
+def test_phase_1_merges_a_cell_that_both_have_a_part_of() -> None:
+    # West: parcel 2 at wo, 3 at wl, and 10 posts come for both. East is wo's: 20 posts. Loads 30 and 10.
+    # With parcel 2 at wl these are 20 and 10, less in all. East is too much to move: it is more than half of 10.
+    loads = loads_of([[2, 3]] * 10 + [[4]] * 20, [0, 0, 1, 1, 1, 0])
+    assert Local(costs=POSTS_ONLY).plan(loads, halves([0, 0, 0, 1, 0, 0])) == [Move(2, to=1)]
+    # Without Phase I it would be moved as well, since it costs the least: the sum is what Phase II does not look at.
+    assert Local(costs=POSTS_ONLY, heaviest=0).plan(loads, halves([0, 0, 0, 1, 0, 0])) == [Move(2, to=1)]
+
+
+def test_phase_2_gives_by_the_least_size_and_at_most_half_of_the_difference() -> None:
+    # wo has parcels of loads 4, 6, 5, 12 and 3, wl one of 6: 30 and 6. τ = (30 - 1.2 · 6) / 2.2 = 10.4, and half of the
+    # difference is 12. GR chooses the first three, 15: too much. Without the third: 20 and 16.
+    posts = [[parcel] for parcel, count in enumerate((4, 6, 5, 12, 3, 6)) for _ in range(count)]
+    plan = Local(costs=POSTS_ONLY, heaviest=0).plan(loads_of(posts, [1, 3, 4, 10, 9, 1]), words([0, 0, 0, 0, 0, 1]))
+    assert plan == [Move(0, to=1), Move(1, to=1)]
+
+
+def test_the_second_heaviest_gives_to_the_second_lightest() -> None:
+    # Loads 12, 1, 8, 2 in parcels of 3, 1, 2 and 1.
+    owner = [0] * 4 + [1] + [2] * 4 + [3, 3]
+    posts = [[p] for p, count in enumerate([3] * 4 + [1] + [2] * 4 + [1, 1]) for _ in range(count)]
+    plan = Local(costs=POSTS_ONLY, heaviest=0).plan(loads_of(posts, [1] * 11, 4), words(owner, 4))
+    assert {(owner[parcel], to) for parcel, to in plan} == {(0, 1), (2, 3)}
+
+
+def test_a_parcel_that_is_all_the_load_stays() -> None:
+    assert Local(costs=POSTS_ONLY).plan(loads_of([[0]] * 9, [1, 1]), words([0, 1])) == []
+
+
+@pytest.mark.parametrize("select", SELECTORS)
+@given(
+    posts=st.lists(st.sets(st.integers(0, 11), min_size=1, max_size=3).map(sorted), max_size=30),
+    filed=st.lists(st.integers(0, 9), min_size=12, max_size=12),
+    owner=st.lists(st.integers(0, 2), min_size=12, max_size=12),
+)
+def test_a_plan_never_makes_the_heaviest_heavier_nor_turns_two_matchers_round(
+    select: SelectorName, posts: list[list[int]], filed: list[int], owner: list[int]
+) -> None:
+    loads, mapping = loads_of(posts, filed, 3), words(owner, 3)
+    moves = Local(select=select, costs=POSTS_ONLY).plan(loads, mapping)
+    estimate = Estimate(loads, mapping, POSTS_ONLY)
+    before, after = estimate.matchers(mapping.owner), estimate.matchers(mapping.moved(moves).owner)
+    assert all(mapping.owner[parcel] != to for parcel, to in moves)
+    if moves:
+        light, _, heavy = np.argsort(before, kind="stable")
+        assert after[heavy] < before[heavy] and after.max() <= before.max()
+        assert after[heavy] >= after[light]
+    assert Local(select=select, costs=POSTS_ONLY).plan(loads, mapping) == moves
+
+
+@pytest.mark.parametrize("bad", [{"select": "best"}, {"uneven": 1.0}, {"heaviest": -1}])
+def test_settings_that_are_none_are_refused(bad: dict[str, object]) -> None:
+    with pytest.raises(DataError, match="choose"):
+        Local(**bad)  # type: ignore[arg-type]
+
+
+def test_one_matcher_has_nothing_to_give() -> None:
+    assert Local().plan(loads_of([[0]], [1], 1), Mapping(words([0], 1).parcels, np.zeros(1, np.int32), 1)) == []

@@ -1,0 +1,39 @@
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.balancing import drift, loads, migration
+from benchmarks.balancing.world import Drift, World
+from tidings.balancing import Adjuster, Detector
+
+
+def test_a_drift_changes_some_regions_and_keeps_about_as_many_queries() -> None:
+    world = World.made(None, 2_000, 3_000, seed=1)
+    batches = [*Drift(standing=400, batches=20, rows=200, interval=100).stream(world)]
+    live = set(batches[0].added["id"].to_pylist())
+    for batch in batches[1:]:
+        assert set(batch.gone) <= live and batch.added.num_rows == 20 and batch.posts.num_rows == 200
+        live = (live - set(batch.gone)) | set(batch.added["id"].to_pylist())
+    texts = [world.queries(np.arange(50), np.full(100, kind), "q")["query"].to_pylist() for kind in (False, True)]
+    assert all(one != other for one, other in zip(*texts, strict=True))
+
+
+def test_costs_are_fitted_for_both_formulas() -> None:
+    figures = loads.measure(World.made(None, 3_000, 800, seed=1), 800, matchers=3)
+    assert figures["formula"] == ["all pairs (Def. 1)", "pairs looked at"] and figures["observations"] > 50
+    assert all(min(figures[name]) >= 0 for name in ("pair_us", "post_us", "insertion_us", "deletion_us"))
+    assert max(figures["post_us"]) > 0
+
+
+def test_no_algorithm_carries_less_than_dp() -> None:
+    figures = migration.measure(World.made(None, 3_000, 800, seed=1), 800, posts=1_000, matchers=3)
+    assert figures["algorithm"] == ["DP", "GR", "SI", "RA"] * 2
+    assert figures["carried_by_dp"][0] == figures["carried_by_dp"][4] == 1 <= min(figures["carried_by_dp"])
+
+
+def test_a_drift_with_adjustment_is_measured_beside_one_without(tmp_path: Path) -> None:
+    made = Drift(standing=300, batches=20, rows=100, interval=100, share=0.5)
+    adjuster = Adjuster(detector=Detector(hits=1, pause=0))
+    figures = drift.measure(World.made(None, 2_000, 1_000, seed=1), made, tmp_path, adjuster, matchers=3)
+    assert figures["times_moved"] > 0 and figures["posts_a_second"] > 0
+    assert figures["bytes_written"] > 0 and figures["bytes_moved"] > 0

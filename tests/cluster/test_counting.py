@@ -1,0 +1,58 @@
+"""Do counters of matchers and of parcels tell of the same work?"""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.cluster.test_placing import as_table, crowd, simple
+from tests.index.strategies import NOW
+from tidings.cluster import Cluster
+from tidings.partitioning import Mapping, Move
+
+
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_what_is_counted_for_parcels_is_what_their_matchers_did(seed: int) -> None:
+    rng = random.Random(seed)
+    mapping = Mapping.hashed(4)
+    cluster = Cluster(mapping, clock=lambda: NOW)
+    for number in range(3):
+        cluster.change(
+            as_table([simple(f"s{rng.randrange(30)}", rng) for _ in range(15)]),
+            [f"s{rng.randrange(30)}" for _ in range(5 * number)],
+        )
+        cluster.deliver(crowd(rng))
+    loads = cluster.loads()
+    assert np.array_equal(loads.parcels.insertions - loads.parcels.deletions, loads.filed)
+    assert np.array_equal(loads.touches.by_matcher(mapping.owner, 4), loads.matchers.posts)
+    assert np.array_equal(loads.touches.by_parcel(mapping.parcels.count), loads.parcels.posts)
+    assert np.all((loads.parcels.candidates > 0) == (loads.parcels.posts > 0))
+    busy = loads.matchers.candidates > 0
+    own = np.bincount(mapping.owner, loads.parcels.ms, 4)
+    assert np.allclose(own[busy], loads.matchers.ms[busy])
+    assert np.all(np.bincount(mapping.owner, loads.parcels.matches, 4) <= loads.matchers.matches)
+
+
+def test_each_matcher_counts_what_came_and_what_went() -> None:
+    cluster = Cluster(None)
+    cluster.change(pa.table({"id": ["a", "b"], "query": ["fire", "rain"]}))
+    cluster.change(pa.table({"id": ["b"], "query": ["smoke"]}), ["a", "nobody"])
+    work = cluster.loads().matchers
+    assert (work.insertions.tolist(), work.deletions.tolist()) == ([3], [2])
+    assert work.ms[0] > 0
+
+
+def test_after_a_move_counting_begins_anew_but_what_is_filed_stays() -> None:
+    cluster = Cluster(Mapping.hashed(2))
+    cluster.change(pa.table({"id": ["a", "b"], "query": ["fire", "rain"]}))
+    cluster.deliver(pa.table({"id": ["p"], "text": ["fire rain"]}))
+    filed = cluster.loads().filed
+    cluster.move([Move(int(np.flatnonzero(filed)[0]), 1)])
+    loads = cluster.loads()
+    assert np.array_equal(loads.filed, filed) and filed.sum() == 2
+    assert loads.matchers.posts.sum() == loads.parcels.insertions.sum() == len(loads.touches.rows) == 0

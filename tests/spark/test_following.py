@@ -1,0 +1,147 @@
+"""Does a pipeline that follows its load find what brute force finds while its parcels move?"""
+
+from __future__ import annotations
+
+import random
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import pyarrow.dataset as ds
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.spark import oracle
+from tidings.cluster.following import Balance, PipelineBalancer
+from tidings.cluster.journal import MatcherReport, Pin, Report
+from tidings.cluster.learning import Learn
+from tidings.cluster.pipeline_folder import PipelineFolder
+from tidings.cluster.releases import Plan, Releases
+from tidings.cluster.seen import Seen
+from tidings.cluster.sinks import ParquetSink
+from tidings.model import DataError
+from tidings.partitioning import Move
+from tidings.registry import Registry
+from tidings.spark.pipeline import Pipeline
+from tidings.spark.sources import posts_from_files
+
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+EAGER = Balance(uneven=1.05, hits=1, pause=0)
+
+
+def skewed(home: PipelineFolder, registry: Registry, batches: int = 1, *, mapping: str = "") -> str:
+    """The folder of a pipeline in which matcher 0 of three has had all parcels in so many batches; its mapping."""
+    releases = Releases(home.releases, plan=Plan("partitioned", 3), mappings=home.mappings)
+    releases.release(registry, registry.version)
+    if not mapping:
+        every = [Move(parcel, 0) for parcel in range(3 * 64)]
+        mapping = home.mappings.move("hash-3", every, AT.isoformat()).name
+    release = releases.release(registry, registry.version)
+    releases.forget_before(*release.key)
+    Seen(home.seen).put([oracle.POSTS.table(300)], 0)
+    for batch in range(batches):
+        home.journal.put(Pin(batch, release.version, "partitioned", 3, AT, mapping))
+        home.journal.close(Report(batch, release.version, 300, 0, 9, 1.0, (MatcherReport(0, 300, 900, 9, 1.0),)))
+    return mapping
+
+
+def test_a_plan_is_made_of_the_router_and_the_posts_that_are_kept(tmp_path: Path, registry: Registry) -> None:
+    home = PipelineFolder(tmp_path / "state")
+    skewed(home, registry)
+    moves = PipelineBalancer(home, EAGER).plan()
+    assert moves and {to for _, to in moves} <= {1, 2}
+
+
+def test_it_waits_for_hits_and_a_pause_and_for_a_mapping_that_is_about_to_be_taken(
+    tmp_path: Path, registry: Registry
+) -> None:
+    home, rule = PipelineFolder(tmp_path / "state"), Balance(hits=2, pause=1)
+    mapping = skewed(home, registry, 4)
+    assert [PipelineBalancer(home, rule).is_due(batch) for batch in range(4)] == [False, False, True, True]
+    journal = home.journal
+    journal.put(Pin(0, 1, "partitioned", 3, AT, "hash-3"))  # then the first two with this mapping are too few
+    assert [PipelineBalancer(home, rule).is_due(batch) for batch in (2, 3)] == [False, True]
+    home.mappings.move(mapping, [Move(0, 1)], AT.isoformat())
+    assert not PipelineBalancer(home, rule).is_due(3)
+
+
+def test_what_was_planned_is_asked_for_and_not_planned_again(tmp_path: Path, registry: Registry) -> None:
+    home = PipelineFolder(tmp_path / "state")
+    before = skewed(home, registry)
+    balancer = PipelineBalancer(home, EAGER)
+    balancer.look(0)
+    after = home.mappings.newest(3)
+    assert after != before and not balancer.is_due(0)
+    mapping = home.mappings.mapping(after)
+    assert mapping is not None and len(set(mapping.owner.tolist())) > 1
+    balancer.look(0)
+    assert home.mappings.newest(3) == after
+
+
+def test_a_plan_that_fails_lets_batches_go_on(
+    tmp_path: Path, registry: Registry, caplog: pytest.LogCaptureFixture
+) -> None:
+    home = PipelineFolder(tmp_path / "state")
+    before = skewed(home, registry)
+    for file in home.releases.glob("router-*"):
+        file.write_bytes(b"no router")
+    PipelineBalancer(home, EAGER).look(0)
+    assert "no move was planned" in caplog.text and home.mappings.newest(3) == before
+
+
+def test_where_all_workers_have_the_whole_index_nothing_is_due(tmp_path: Path) -> None:
+    home = PipelineFolder(tmp_path / "state")
+    home.journal.put(Pin(0, 1, "replicated", 1, AT, "whole"))
+    assert not PipelineBalancer(home, EAGER).is_due(0) and PipelineBalancer(home, EAGER).plan() == []
+
+
+@pytest.mark.parametrize("bad", ["best", 3])
+def test_other_ways_to_balance_are_refused(bad: object) -> None:
+    with pytest.raises(DataError, match="'local', or not at all"):
+        Balance.of(bad)  # type: ignore[arg-type]
+
+
+@pytest.mark.spark
+def test_each_match_arrives_once_while_parcels_move_by_themselves(
+    tmp_path: Path, spark: SparkSession, registry: Registry
+) -> None:
+    posts, home, rng = tmp_path / "posts", PipelineFolder(tmp_path / "state"), random.Random(7)
+    oracle.write_posts(posts, 0)
+    stream = posts_from_files(spark, posts, files_per_batch=1)
+    pipeline = Pipeline(
+        stream, registry, ParquetSink(tmp_path / "matches"), home.path, plan=Plan("partitioned", 3), balance=EAGER
+    )
+    with pipeline.start() as running:
+        running.process_all()
+        newest = home.mappings.mapping(home.mappings.newest(3))
+        assert newest is not None
+        running.move(Move(parcel, 0) for parcel in range(newest.parcels.count))
+        for number in range(1, 5):
+            oracle.change(registry, rng)
+            oracle.write_posts(posts, number)
+            running.process_all()
+    expected = oracle.expected(home.path, registry)
+    found = oracle.rows_of(ds.dataset(tmp_path / "matches", partitioning="hive").to_table())
+    assert found == sorted(row for rows in expected.values() for row in rows) and len(found) > 100
+    pins = [pin for batch in sorted(expected) if (pin := home.journal.pin(batch))]
+    names = [pin.mapping for pin in pins]
+    assert len(pins) == 5 and len(set(names)) >= 3
+    last = home.mappings.mapping(names[-1])
+    assert last is not None and len(np.unique(last.owner)) == 3
+
+
+@pytest.mark.spark
+def test_without_a_sample_of_posts_nothing_can_be_balanced(
+    tmp_path: Path, spark: SparkSession, registry: Registry
+) -> None:
+    oracle.write_posts(tmp_path / "posts", 0)
+    pipeline = Pipeline(
+        posts_from_files(spark, tmp_path / "posts"),
+        registry,
+        ParquetSink(tmp_path / "matches"),
+        tmp_path / "state",
+        learn=Learn(keep_posts=0),
+        balance="local",
+    )
+    with pytest.raises(DataError, match="keep some"):
+        pipeline.run()
