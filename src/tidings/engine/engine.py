@@ -12,6 +12,7 @@ import logging
 import threading
 import time
 from collections.abc import Iterable
+from contextlib import nullcontext
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -24,12 +25,14 @@ import pyarrow as pa
 from tidings.analysis import ENGLISH, Analyser
 from tidings.engine.asked import few_rows, unique_ids
 from tidings.engine.background import Background, logged
-from tidings.engine.replica import Replica, instant_of
+from tidings.engine.past import Past, Subscribed, accepted
+from tidings.engine.replica import Replica, indexed, instant_of
 from tidings.engine.saving import Saver
 from tidings.engine.stats import PublishCounts, Stats
 from tidings.index import COMPACTION, Compaction, GuardIndex
 from tidings.index.compiling import NOTICE, is_cold
 from tidings.index.matcher import Clock
+from tidings.index.snapshot import Snapshot
 from tidings.language import Explanation, explain, parse, to_text
 from tidings.model import (
     DataError,
@@ -65,6 +68,9 @@ class Engine:
     than ``expire_after`` ago is removed when the index is tidied up; None keeps all, for publications of long ago.
     ``compaction`` says when that is.
 
+    With ``keep`` the publications of that time are kept, at most ``keep_bytes`` of them, and a subscription whose
+    ``since`` lies in the past has its past at once. Only one process can then have the folder open.
+
     >>> engine = Engine()
     >>> engine.subscribe("white house -drill", id="s1", subscriber="ada")
     's1'
@@ -74,7 +80,7 @@ class Engine:
     (True, [])
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # each is a setting
         self,
         path: str | Path | None = None,
         *,
@@ -83,6 +89,8 @@ class Engine:
         clock: Clock = utc_now,
         expire_after: timedelta | None = timedelta(days=1),
         compaction: Compaction = COMPACTION,
+        keep: timedelta | None = None,
+        keep_bytes: int | None = None,
     ) -> None:
         if path is not None and not isinstance(path, str | Path):
             raise DataError(f"an engine's folder is named by a text or a Path, got {path!r}")
@@ -107,8 +115,10 @@ class Engine:
         self._warned: set[str] = set()
         self._look_at = 0
         self._check_at_s = 0.0
+        folder = None if path is None else Path(path)
         log: Log = MemoryLog(analyser, clock, history=None) if path is None else _registry(path, analyser, clock)
-        self._saver = Saver(None if path is None else Path(path), analyser)
+        self._past = None if keep is None else Past(folder, analyser, clock, keep, keep_bytes)
+        self._saver = Saver(folder, analyser)
         self._replica = Replica(log, partial(GuardIndex, analyser, sample, clock))
         newest = self._saver.resume(self._replica, log, sample, clock)
         self._replica.catch_up(log.version if newest is None else newest)
@@ -130,22 +140,31 @@ class Engine:
         tag: str = "",
         since: datetime | None = None,
         until: datetime | None = None,
-    ) -> str:
+    ) -> Subscribed:
         """Leave a standing query, valid in ``[since, until)``; returns its id, a new one if none is given.
 
-        A known id gets the new query in place of the old one. Refuses with QueryError or SubscriptionError. Cost: about
-        35 µs for plain words in memory. In a folder the commit takes about 3 ms, so leave many at once there.
+        If the engine keeps publications, those that have happened since ``since`` and answer the query come with the
+        id, as its ``past``: see :class:`Subscribed`. A known id gets the new query in place of the old one. Refuses
+        with QueryError or SubscriptionError. Cost: about 35 µs for plain words in memory. In a folder the commit takes
+        about 3 ms, so leave many at once there.
         """
         name = uuid4().hex if id is None else id
         since, until = checked_terms(name, subscriber, tag, since, until)
         if not isinstance(query, str | Query):
             raise QueryError(f"a query is text, or what tidings.parse gives, got {query!r}")
         text = query if isinstance(query, str) else to_text(query)
+        row = (name, text, subscriber, tag, since, until)
         with self._changing:
             meaning = self._index.read(text)
-            self._replica.put([(name, text, subscriber, tag, since, until)], [meaning])
+            with nullcontext() if self._past is None or since is None else self._past.order:
+                receipt = self._replica.put([row], [meaning])
+                before = 0 if self._past is None else self._past.next_number
         self._tidy_if_needed(at_once=False)
-        return name
+        if since is None:
+            return Subscribed(name)
+        if self._past is None:
+            return Subscribed(name, complete=since >= self._clock())
+        return self._past.of(indexed(row, receipt.version), meaning, before)
 
     def subscribe_many(self, table: pa.Table, *, dry_run: bool = False) -> Receipt:
         """Leave many standing queries at once: all that are good, and none of them if it fails.
@@ -204,9 +223,12 @@ class Engine:
         lon: float | None = None,
         topic: str | Iterable[str] | None = (),
         ts: datetime | None = None,
+        expires: datetime | None = None,
         **attributes: Any,
     ) -> Matches:
         """All matches of one publication. Refuses with PublicationError. Without ``ts`` it happens now.
+
+        If the engine keeps publications, this one is safe before it is matched. After ``expires`` it is nobody's past.
 
         They are named when somebody looks at them; to count them costs no more than to find them. An attribute may be
         nested, as JSON is: see :class:`tidings.model.Publication`.
@@ -217,7 +239,8 @@ class Engine:
         kept = {name: value for name, value in attributes.items() if value is not None}
         if time.monotonic() >= self._check_at_s:  # rarely: it is a system call, which releases the GIL
             self._mend()
-        found = self._index.match_one(Publication(id, text, ts, lat, lon, tuple(topics), kept))
+        publication = Publication(id, text, ts, lat, lon, tuple(topics), kept)
+        found = self._committed((publication,), expires).match_one(publication)
         self._count(1, len(found))
         return found
 
@@ -236,11 +259,20 @@ class Engine:
         self._mend()
         self._warn_of(table.schema)
         sifting = Sifter.of(table) if sifter is None else sifter
-        found = self._index.match(sifting.sift(table)[0])
+        posts = sifting.sift(table)[0]
+        found = self._committed(() if self._past is None else accepted(posts.table)).match(posts)
         self._count(table.num_rows, len(found))
         if sifter is None and sifting.rejected:
             _log.warning("%s", sifting.summary())
         return found
+
+    def _committed(self, publications: Iterable[Publication], expires: datetime | None = None) -> Snapshot:
+        """The snapshot for publications that come now; they are kept if any are."""
+        if self._past is not None:
+            return self._past.commit(publications, expires, lambda: self._index.snapshot)
+        if expires is not None:
+            raise PublicationError("expires says how long a publication is kept; give the engine keep=timedelta(…) too")
+        return self._index.snapshot
 
     def _warn_of(self, schema: pa.Schema) -> None:
         """Name the columns that are no attributes, each once."""
@@ -304,6 +336,8 @@ class Engine:
                     self._save()
             finally:
                 self._saver.close()
+                if self._past is not None:
+                    self._past.close()
 
     def __enter__(self) -> Engine:
         return self

@@ -56,7 +56,7 @@ class Replica:
         """Commit and show a few changes: rows with what their queries ask, and ids that are given up."""
         receipt = self.log.put(rows, gone)
         self.catch_up(receipt.version - 1)
-        versioned = (_indexed(row, receipt.version) for row in rows)
+        versioned = (indexed(row, receipt.version) for row in rows)
         self.index.put(zip(versioned, meanings, strict=True), gone)
         self._followed.reach(receipt.version, receipt.mark)
         self.log.reached(receipt.version)
@@ -123,7 +123,7 @@ def _change(index: GuardIndex, changes: pa.Table) -> None:
     index.change(keyed(live), gone.to_pylist())
 
 
-def _indexed(row: Row, version: int) -> IndexRow:
+def indexed(row: Row, version: int) -> IndexRow:
     """A row of the log as the index has it."""
     name, query, subscriber, tag, since, until = row
     return (

@@ -1,0 +1,117 @@
+"""What is kept, and what is asked of a store? Stored entries, and the operations of [LSM] 3.
+
+Symbols: ``id`` of a subscription is Sid, ``id`` of a publication Pid, ``subscriber`` Uid, ``body`` Desc, ``at`` T_S
+or T_P,
+``t_min`` and ``t_max`` as there. All instants are whole microseconds since 1970 (UTC). Ends are excluded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from struct import Struct
+from typing import NamedTuple
+
+from tidings.model import DataError
+from tidings.storage.keys import EARLIEST, LATEST
+
+_PUBLICATION = Struct(">qI")
+_SUBSCRIPTION = Struct(">qqI")
+
+
+class StoredPublication(NamedTuple):
+    """A publication that somebody may still ask for. ``number`` is its place in the order of all operations."""
+
+    id: str
+    at: int
+    t_max: int
+    number: int
+    body: bytes
+
+
+class StoredSubscription(NamedTuple):
+    """A subscription to publications of ``[t_min, t_max)``."""
+
+    id: str
+    subscriber: str
+    at: int
+    t_min: int
+    t_max: int
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Publishing:
+    """PUBLISH of [LSM] Table 1. With ``self_join`` it also finds the valid publications since ``t_min``."""
+
+    label: bytes
+    id: str
+    t_max: int = LATEST
+    body: bytes = b""
+    t_min: int = EARLIEST
+    self_join: bool = False
+
+    def __post_init__(self) -> None:
+        _check(self.label, self.id, self.t_min, self.t_max)
+
+
+@dataclass(frozen=True, slots=True)
+class Subscribing:
+    """SUBSCRIBE of [LSM] Table 1. With ``self_join`` it also finds the valid subscriptions."""
+
+    label: bytes
+    id: str
+    t_min: int
+    t_max: int = LATEST
+    subscriber: str = ""
+    self_join: bool = False
+
+    def __post_init__(self) -> None:
+        _check(self.label, self.id, self.t_min, self.t_max)
+
+
+Operation = Publishing | Subscribing
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What an operation found: publications and subscriptions, the newest first."""
+
+    publications: list[StoredPublication]
+    subscriptions: list[StoredSubscription]
+
+    def new_to(self, subscriber: str) -> list[StoredPublication]:
+        """The publications that no other of the found subscriptions has given to a subscriber: for a subscription that
+        joins itself ([LSM] 6.1, a user who comes back to a cell)."""
+        own = [found for found in self.subscriptions if found.subscriber == subscriber]
+        return [post for post in self.publications if not any(s.t_min <= post.at < s.t_max for s in own)]
+
+
+def packed_publication(operation: Publishing) -> bytes:
+    name = operation.id.encode()
+    return _PUBLICATION.pack(operation.t_max, len(name)) + name + operation.body
+
+
+def packed_subscription(operation: Subscribing) -> bytes:
+    name = operation.id.encode()
+    packed = _SUBSCRIPTION.pack(operation.t_min, operation.t_max, len(name))
+    return packed + name + operation.subscriber.encode()
+
+
+def publication_of(value: bytes, at: int, number: int) -> StoredPublication:
+    t_max, length = _PUBLICATION.unpack_from(value)
+    return StoredPublication(value[12 : 12 + length].decode(), at, t_max, number, value[12 + length :])
+
+
+def subscription_of(value: bytes, at: int, number: int) -> StoredSubscription:
+    t_min, t_max, length = _SUBSCRIPTION.unpack_from(value)
+    name, subscriber = value[20 : 20 + length].decode(), value[20 + length :].decode()
+    return StoredSubscription(name, subscriber, at, t_min, t_max, number)
+
+
+def _check(label: bytes, name: str, t_min: int, t_max: int) -> None:
+    if not (isinstance(label, bytes) and label):
+        raise DataError(f"a label is some bytes, as tidings.terms.labels makes them, got {label!r}")
+    if not name:
+        raise DataError(f"an entry needs an id that is not empty, under the label {label!r}")
+    if not EARLIEST <= t_min < t_max <= LATEST:
+        raise DataError(f"{name!r} ends at {t_max}, not after it begins at {t_min}, or these are no instants")

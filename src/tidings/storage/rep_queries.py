@@ -1,0 +1,98 @@
+"""What if the store knows publications only, and whoever subscribes asks again and again? The base of [LSM] 5.1."""
+
+from __future__ import annotations
+
+import heapq
+import threading
+from dataclasses import dataclass
+
+from tidings.model import DataError
+from tidings.storage.entries import Publishing, StoredPublication, Subscribing, packed_publication
+from tidings.storage.keys import EARLIEST, LATEST, PUBLICATIONS
+from tidings.storage.lists import Lists, Sought
+from tidings.storage.numbers import Numbers
+from tidings.storage.spaces import KeySpace
+from tidings.storage.store import WIDTH, Clock
+
+
+@dataclass(frozen=True, slots=True)
+class Poll:
+    """A subscription that asks again. It has all publications before the instant ``since`` and up to the number
+    ``seen``."""
+
+    subscription: Subscribing
+    since: int
+    seen: int = -1
+
+
+class RepQueries:
+    """Publications on a key space; each subscription is a query that is repeated every ``t_r`` microseconds (T_R).
+
+    A publication that ends between two polls is missed, and polls are gone with the process: both are as in the
+    paper. Time never goes back here, since a poll reads no further back than to the one before.
+    """
+
+    def __init__(self, space: KeySpace, clock: Clock, t_r: int = 1_000_000, *, width: int = WIDTH) -> None:
+        self._lists = Lists(space, width)
+        self._numbers = Numbers(space)
+        self._clock = clock
+        self._t_r = t_r
+        self._now = EARLIEST
+        self._polls: list[tuple[int, int, Poll]] = []
+        self._turn = threading.Lock()
+
+    def publish(self, label: bytes, id: str, t_max: int = LATEST, body: bytes = b"") -> None:
+        """Keep a publication; nobody hears of it before its next poll."""
+        operation = Publishing(label, id, t_max, body)
+        with self._turn:
+            now, number = self._tick(), self._numbers.take(1)
+            if t_max > now:
+                value = packed_publication(operation)
+                self._lists.write(self._lists.puts((label,), PUBLICATIONS, (now, number), t_max, value))
+
+    def subscribe(
+        self,
+        label: bytes,
+        id: str,
+        t_min: int,
+        t_max: int = LATEST,
+        *,
+        subscriber: str = "",
+        self_join: bool = False,
+    ) -> list[StoredPublication]:
+        """The valid publications of ``[t_min, now]``; those to come are found by :meth:`poll`."""
+        if self_join:
+            raise DataError(f"RepQueries keeps no subscriptions that {id!r} could join; use TwoDB or DualDB")
+        with self._turn:
+            return self._ask(Poll(Subscribing(label, id, t_min, t_max, subscriber), t_min), self._tick())
+
+    def poll(self) -> list[tuple[Subscribing, list[StoredPublication]]]:
+        """Ask again for all whose time has come: what is new to each of them."""
+        answers = []
+        with self._turn:
+            now = self._tick()
+            while self._polls and self._polls[0][0] <= now:
+                poll = heapq.heappop(self._polls)[2]
+                answers.append((poll.subscription, self._ask(poll, now)))
+        return answers
+
+    def size_bytes(self) -> int:
+        """How much there is, about."""
+        return self._lists.size_bytes()
+
+    def close(self) -> None:
+        self._lists.close()
+
+    def _tick(self) -> int:
+        self._now = max(self._now, self._clock())
+        self._lists.drop_ended(self._now)
+        return self._now
+
+    def _ask(self, poll: Poll, now: int) -> list[StoredPublication]:
+        asked, number = poll.subscription, self._numbers.take(1)
+        found = self._lists.publications(asked.label, Sought(now, number, poll.since, asked.t_max))
+        new = [post for post in found if post.number > poll.seen]
+        if now < asked.t_max:
+            due = min(now + self._t_r, asked.t_max)
+            heapq.heappush(self._polls, (due, number, Poll(asked, max(asked.t_min, now), number)))
+        return sorted(new, key=lambda post: -post.number)

@@ -1,0 +1,113 @@
+"""How is a key space kept on disk? In RocksDB, a column family for each bucket. Only this module imports rocksdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rocksdict import AccessType, Options, Rdict, WriteBatch, WriteOptions
+
+from tidings.model import DataError
+from tidings.storage.spaces import Put
+
+WRITE_BUFFER_BYTES = 32 << 20
+MAX_WAL_BYTES = 256 << 20
+"""A bucket that hardly changes is flushed at the latest then, so that its part of the write-ahead log can go."""
+
+_NUMBERS = "default"
+
+
+class RocksSpace:
+    """A key space in a folder. One process has it open.
+
+    What is written is in the write-ahead log before :meth:`write` returns: it survives the end of the process,
+    however that comes. With ``sync`` it survives the end of the machine too, at the price of a flush of the disk for
+    each write.
+    """
+
+    def __init__(self, path: Path, *, sync: bool = False) -> None:
+        self._path = path
+        self._options = _options()
+        self._writing = WriteOptions()
+        self._writing.sync = sync
+        with self._speaking("open"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            names = Rdict.list_cf(str(path)) if (path / "CURRENT").exists() else [_NUMBERS]
+            self._db = Rdict(str(path), self._options, dict.fromkeys(names, self._options), AccessType.read_write())
+            ends = [int(name) for name in names if name != _NUMBERS]
+            self._families = {end: self._db.get_column_family(_name(end)) for end in ends}
+            self._handles = {end: self._db.get_column_family_handle(_name(end)) for end in ends}
+
+    def buckets(self) -> list[int]:
+        return sorted(self._families)
+
+    def write(self, puts: Sequence[Put]) -> None:
+        with self._speaking("write to"):
+            batch = WriteBatch(raw_mode=True)
+            for bucket, key, value in puts:
+                if bucket not in self._handles:
+                    self._create(bucket)
+                batch.put(key, value, self._handles[bucket])
+            self._db.write(batch, self._writing)
+
+    def get(self, bucket: int, key: bytes) -> bytes | None:
+        found: bytes | None = self._families[bucket].get(key)
+        return found
+
+    def scan(self, bucket: int, start: bytes, end: bytes) -> Iterator[tuple[bytes, bytes]]:
+        rows: Iterator[tuple[Any, Any]] = self._families[bucket].items(from_key=start)
+        for key, value in rows:
+            if key >= end:
+                return
+            yield key, value
+
+    def drop(self, bucket: int) -> None:
+        with self._speaking("drop a part of"):
+            del self._handles[bucket]
+            self._families.pop(bucket).close()
+            self._db.drop_column_family(_name(bucket))
+
+    def remembered(self, name: bytes) -> int:
+        found = self._db.get(name)
+        return 0 if found is None else int.from_bytes(found, "big")
+
+    def remember(self, name: bytes, number: int) -> None:
+        with self._speaking("write to"):
+            self._db.put(name, number.to_bytes(8, "big"), self._writing)
+
+    def size_bytes(self) -> int:
+        return sum(file.stat().st_size for file in self._path.iterdir() if file.is_file())
+
+    def close(self) -> None:
+        self._handles.clear()
+        for family in self._families.values():
+            family.close()
+        self._families.clear()
+        self._db.close()
+
+    def _create(self, bucket: int) -> None:
+        self._families[bucket] = self._db.create_column_family(_name(bucket), self._options)
+        self._handles[bucket] = self._db.get_column_family_handle(_name(bucket))
+
+    @contextmanager
+    def _speaking(self, what: str) -> Iterator[None]:
+        """Errors of RocksDB in our words; the binding raises nothing more special than Exception."""
+        try:
+            yield
+        except Exception as error:
+            raise DataError(f"cannot {what} the store in {str(self._path)!r}: {error}") from error
+
+
+def _name(bucket: int) -> str:
+    return f"{bucket:020d}"
+
+
+def _options() -> Options:
+    options = Options(raw_mode=True)
+    options.create_if_missing(True)
+    options.set_write_buffer_size(WRITE_BUFFER_BYTES)
+    options.set_max_total_wal_size(MAX_WAL_BYTES)
+    options.set_keep_log_file_num(2)
+    return options
