@@ -43,8 +43,13 @@ def test_a_text_that_comes_again_and_again_takes_one_place() -> None:
 
 
 @pytest.mark.parametrize("name", ["{}", "1600000000000{:06}", "{:032x}", "{}-a-long-end-that-is-the-same"])
-def test_ids_that_count_up_are_spread(name: str) -> None:
-    """Or each would be looked for among many others."""
+@pytest.mark.parametrize("seeds", [None, (0xC8869417842DE46D, 0xC8E345A4F5BEB8AD)])
+def test_ids_that_count_up_are_spread(
+    name: str, seeds: tuple[int, int] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or each would be looked for among many others. With those seeds the hash of files has 44 % in the second case."""
+    if seeds:
+        monkeypatch.setattr(text_set, "_seeds", lambda: np.array(seeds, dtype=np.uint64))
     known = TextSet()
     known.add(pa.array([name.format(number) for number in range(10_000)]))
     homes = np.unique(known._hashes.filled & np.uint64(len(known._slots) - 1))

@@ -25,14 +25,15 @@ def test_every_figure_of_the_readme_is_in_its_result_file() -> None:
 
 def test_every_figure_of_the_index_is_in_its_result_file() -> None:
     rows = re.findall(
-        r"^\|[^|]*\| ([0-9,]+) \| ([0-9,.]+) \| \[\w+\]\((docs/results/[\w.-]+)\) \|$",
+        r"^\|[^|]*\| ([0-9,]+) \| ([0-9,]+) \| ([0-9,.]+) \| \[\w+\]\((docs/results/[\w.-]+)\) \|$",
         (ROOT / "README.md").read_text(),
         re.M,
     )
     assert len(rows) == 7
-    for posts_per_s, matches, path in rows:
+    for named, found, matches, path in rows:
         figures = json.loads((ROOT / path).read_text())["figures"]
-        assert int(posts_per_s.replace(",", "")) == figures["posts_per_s"]
+        assert int(named.replace(",", "")) == figures["with_fan_out_posts_per_s"]
+        assert int(found.replace(",", "")) == figures["posts_per_s"]
         assert float(matches.replace(",", "")) == figures["matches_per_post"]
 
 
@@ -74,3 +75,11 @@ def test_the_latency_is_in_its_result_file() -> None:
         round(figures["latency_median_ms"]),
         round(figures["latency_p99_ms"]),
     ]
+
+
+def test_what_is_written_to_parquet_is_in_its_result_file() -> None:
+    figures = json.loads((ROOT / "docs/results/spark-written.json").read_text())["figures"]
+    told = " ".join((ROOT / "README.md").read_text().split())
+    ours, sql = (f"{figures[name]:,}" for name in ("files_posts_per_s", "sql_posts_per_s"))
+    assert f"`write_matches` does {ours} posts/s and plain SQL {sql} " in told
+    assert f"With {round(figures['matches_per_post'])} matches a post" in told

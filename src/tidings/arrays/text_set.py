@@ -25,7 +25,7 @@ import pyarrow as pa
 
 from tidings.arrays import IntArray
 from tidings.arrays.growing import Growing, read_only
-from tidings.arrays.kernels import seeded_hash
+from tidings.arrays.kernels import spread_hash
 from tidings.arrays.strings import FREE, ByteArray, is_text, text_bytes
 
 _FIRST_PLACES = 1 << 14
@@ -101,7 +101,7 @@ def _bytes(texts: pa.StringArray | pa.LargeStringArray) -> tuple[ByteArray, IntA
 @numba.njit(cache=True, nogil=True)
 def _hash_all(data, offsets, seeds, hashes):
     for k in range(len(hashes)):
-        hashes[k] = seeded_hash(data, offsets[k], offsets[k + 1], seeds[0], seeds[1])
+        hashes[k] = spread_hash(data, offsets[k], offsets[k + 1], seeds[0], seeds[1])
 
 
 @numba.njit(cache=True, nogil=True)
@@ -130,7 +130,7 @@ def _file(first, seeds, offsets, data, hashes, slots, met):
         stop = min(len(met), start + _AT_A_TIME)
         for k in range(start, stop):
             begin, end = offsets[first + k], offsets[first + k + 1]
-            value = hashes[first + k] = seeded_hash(data, begin, end, seeds[0], seeds[1])
+            value = hashes[first + k] = spread_hash(data, begin, end, seeds[0], seeds[1])
             read += slots[value & mask]
         for k in range(start, stop):
             slot = hashes[first + k] & mask
@@ -157,6 +157,6 @@ def _find(raw, bounds, seeds, offsets, data, hashes, slots, met):
     """Whether the texts raw[bounds[r] : bounds[r + 1]] are there: fills ``met`` bool[rows]."""
     for row in range(len(met)):
         begin, end = bounds[row], bounds[row + 1]
-        value = seeded_hash(raw, begin, end, seeds[0], seeds[1])
+        value = spread_hash(raw, begin, end, seeds[0], seeds[1])
         slot = _slot(raw, begin, end, value, offsets, data, hashes, slots)
         met[row] = slots[slot] != FREE
