@@ -11,7 +11,7 @@ from benchmarks.__main__ import app
 runner = CliRunner()
 
 
-NAMES = ["analysis", "matching", "growth", "moves", "engine", "spark", "s3tm", "shedding", "registry"]
+NAMES = ["analysis", "matching", "growth", "moves", "engine", "spark", "s3tm", "shedding", "registry", "router"]
 
 
 @pytest.mark.parametrize("name", NAMES)
