@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from benchmarks.matching import best_and_median
 from benchmarks.ps2.division import WORKLOADS, Plan, read_notes
@@ -27,7 +28,7 @@ from tidings.terms.sample import Sample
 KINDS, MAPS = ("q1", "q3"), ("world", "country")
 SOURCE_POSTS = 100_000
 LEARNED_POSTS, LEARNED_QUERIES = 20_000, 20_000
-"""Queries come from some posts; some of these are learned from."""
+"""Queries come from so many posts. Of both some are learned from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,20 +44,26 @@ class Settings:
 
 def measure(data: Path, settings: Settings) -> dict[str, Any]:
     """A column for each figure, with a row for each map and workload."""
-    rows = [_measured(data, settings, map_name, kind) for map_name in MAPS for kind in KINDS]
+    rows = [
+        {"map": map_name, "queries": kind}
+        | routed(read_notes(data, SOURCE_POSTS + settings.posts, settings.seed, map_name), kind, settings)
+        for map_name in MAPS
+        for kind in KINDS
+    ]
     about = {"subscriptions": settings.subscriptions, "matchers": settings.matchers, "posts": settings.posts}
     return about | {name: [row[name] for row in rows] for name in rows[0]}
 
 
-def _measured(data: Path, settings: Settings, map_name: str, kind: str) -> dict[str, Any]:
-    notes = read_notes(data, SOURCE_POSTS + settings.posts, settings.seed, map_name)
-    source, learned = notes.slice(0, SOURCE_POSTS), notes.slice(0, LEARNED_POSTS)
+def routed(notes: pa.Table, kind: str, settings: Settings) -> dict[str, Any]:
+    """The figures of the last notes, with queries about those before them."""
+    source = notes.slice(0, notes.num_rows - settings.posts)
+    learned = source.slice(0, LEARNED_POSTS)
     asked = WORKLOADS[kind](source, settings.subscriptions, settings.seed, ENGLISH)
     some = asked.slice(0, LEARNED_QUERIES)
-    plan = Plan(2 * LEARNED_POSTS, some.num_rows, settings.matchers, settings.subscriptions, settings.seed)
+    plan = Plan(2 * learned.num_rows, some.num_rows, settings.matchers, settings.subscriptions, settings.seed)
     mapping = Hybrid(costs=plan.sample_costs()).partition(Workload.of(learned, some), settings.matchers)
     router = place(asked, mapping, Sample(ENGLISH, learned)).router
-    posts, owners = router.numbered(notes.slice(SOURCE_POSTS)), router.owners
+    posts, owners = router.numbered(notes.slice(source.num_rows)), router.owners
 
     def in_two_steps() -> MatcherSets:
         return MatcherSets.owning(router.in_regions(posts), owners, settings.matchers)
@@ -70,10 +77,8 @@ def _measured(data: Path, settings: Settings, map_name: str, kind: str) -> dict[
             routes.append(way())
             rates[name].append(len(posts.terms) / (time.perf_counter() - began))
     if any(not np.array_equal(found.words, routes[0].words) for found in routes):
-        raise DataError(f"{map_name} {kind}: routes differ; this is a bug, please report it")
+        raise DataError(f"{kind}: routes differ; this is a bug, please report it")
     return {
-        "map": map_name,
-        "queries": kind,
         "terms_in_regions": len(router),
         "words_per_post": round(len(posts.terms.ids) / len(posts.terms), 1),
         "known_words_per_post": round(float(np.count_nonzero(posts.terms.ids >= 0)) / len(posts.terms), 1),

@@ -11,7 +11,20 @@ from benchmarks.__main__ import app
 runner = CliRunner()
 
 
-NAMES = ["analysis", "matching", "growth", "moves", "engine", "spark", "s3tm", "shedding", "balancing", "registry"]
+NAMES = [
+    "analysis",
+    "matching",
+    "growth",
+    "moves",
+    "engine",
+    "spark",
+    "s3tm",
+    "shedding",
+    "balancing",
+    "registry",
+    "router",
+    "storage",
+]
 
 
 @pytest.mark.parametrize("name", NAMES)

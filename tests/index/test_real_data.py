@@ -14,7 +14,7 @@ from benchmarks.names import Name
 from benchmarks.workloads import workload
 from tidings.analysis import ENGLISH
 from tidings.arrays import IntArray
-from tidings.index import BruteForce, GuardIndex
+from tidings.index import GI2, BruteForce, GuardIndex, Matcher
 from tidings.language import Content, evaluate_content, parse
 from tidings.model import Publication, Subscription
 from tidings.tables import publications
@@ -75,8 +75,9 @@ def parsed(subscriptions: pa.Table) -> list[Subscription]:
     return [Subscription(row["id"], parse(row["query"])) for row in subscriptions.to_pylist()]
 
 
-def filled(made: Workload, asked: list[Subscription]) -> dict[str, GuardIndex]:
-    """The same subscriptions by each way in: as values, as a table, and both, in the place of others, compacted."""
+def filled(made: Workload, asked: list[Subscription]) -> dict[str, Matcher]:
+    """The same subscriptions by each way in: as values, as a table, and both, in the place of others, compacted; and
+    by another matcher."""
     table, half = made.subscriptions.select(["id", "query"]), len(asked) // 2
     others = table.set_column(1, "query", table["query"].take(pa.array(np.roll(np.arange(len(asked)), 1))))
     indexes = {way: GuardIndex(sample=made.sample) for way in ("values", "table", "compacted")}
@@ -86,7 +87,10 @@ def filled(made: Workload, asked: list[Subscription]) -> dict[str, GuardIndex]:
     indexes["compacted"].add(asked[:half])
     indexes["compacted"].add_table(table.slice(half))
     indexes["compacted"].compact()
-    return indexes
+    gi2 = GI2(sample=made.sample)
+    gi2.add_table(others)
+    gi2.add_table(table)
+    return {**indexes, "gi2": gi2}
 
 
 def sorted_pairs(found: Matches, numbers: dict[str, int]) -> IntArray:

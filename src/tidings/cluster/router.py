@@ -98,9 +98,9 @@ class Router:
         is_sent = np.repeat(self._filed > 0, self._parcels.counts())
         self._sent = Owners.of_counts(counts, self._owner[self._parcels.parcels[is_sent]])
         self._has_split = bool((counts > 1).any())
-        self._matcher_of = np.full(len(counts), -1, dtype=np.int32)
+        self._goals = MatcherSets.empty(1, self.matchers)
         if self._gridt is not None and not self._has_split:
-            self._matcher_of[counts == 1] = self._sent.matchers
+            self._goals = MatcherSets.of_one(np.concatenate([[0], counts]) > 0, self._sent.matchers, self.matchers)
 
     def __len__(self) -> int:
         """How many terms it sends for."""
@@ -166,7 +166,7 @@ class Router:
             return MatcherSets.reached(self.in_regions(posts), posts.keys, self._sent, self.matchers)
         if self._gridt is None:
             return MatcherSets.owning(posts.terms, self._sent, self.matchers)
-        return self._gridt.routes(posts.lon, posts.lat, posts.terms, self._terms.local, self._matcher_of, self.matchers)
+        return self._gridt.routes(posts.lon, posts.lat, posts.terms, self._terms.local, self._goals)
 
     def occurrences(self, table: pa.Table) -> tuple[TermSets, IdArray, HashArray]:
         """The terms of each row of a table without bad rows, the matcher of each occurrence, and the keys of the rows.

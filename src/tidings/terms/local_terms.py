@@ -27,11 +27,12 @@ from tidings.arrays.kernels import mixed
 
 EVERYWHERE = 0
 _FIRST_SLOTS = 64
-_SLOTS_PER_WORD = 16
-"""For so many slots the filter has a word of 64 bits, in which a pair sets two: 8 to 32 bits for each pair."""
+_SLOTS_PER_WORD = 8
+"""For so many slots the filter has a word of 64 bits, in which a pair sets two: 16 to 32 bits for each pair."""
 
-LocalTable = tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64], npt.NDArray[np.uint64], IdArray]
-"""As kernels take it: seeds, filter, keys by slot, numbers by slot."""
+_Numbers = npt.NDArray[np.uint64]
+LocalTable = tuple[_Numbers, _Numbers, _Numbers]
+"""As kernels take it: seeds[2], filter[words], slots[slots, 2]: a key and, in the same cache line, its number."""
 
 _MARK, _DIGITS = "\x1f", 8
 """How the name of a term in a region begins: no other name has a control character; and the digits of its region."""
@@ -54,7 +55,7 @@ class LocalTerms:
 
     def _empty(self, slots: int) -> LocalTable:
         words = np.zeros(slots // _SLOTS_PER_WORD, dtype=np.uint64)
-        return self._seeds, words, np.zeros(slots, dtype=np.uint64), np.zeros(slots, dtype=np.int32)
+        return self._seeds, words, np.zeros((slots, 2), dtype=np.uint64)
 
     @property
     def table(self) -> LocalTable:
@@ -83,7 +84,7 @@ class LocalTerms:
         """Add different pairs that are not there yet."""
         needed = 2 * (self._count + len(regions))
         if needed > len(self._table[2]):
-            larger = self._empty(1 << (2 * needed - 1).bit_length())
+            larger = self._empty(1 << (needed - 1).bit_length())
             _put_keys(*self.items(), *larger)
             self._table = larger
         _put_keys(regions, terms, numbers, *self._table)
@@ -92,13 +93,13 @@ class LocalTerms:
 
     def items(self) -> tuple[IdArray, IdArray, IdArray]:
         """All regions, terms and numbers, in the order of the numbers."""
-        _, _, slots, values = self._table
-        taken = np.flatnonzero(slots)
-        taken = taken[np.argsort(values[taken], kind="stable")]
-        keys = slots[taken]
+        keys, numbers = self._table[2].T
+        taken = np.flatnonzero(keys)
+        taken = taken[np.argsort(numbers[taken], kind="stable")]
+        keys = keys[taken]
         regions = (keys >> np.uint64(32)).astype(np.int64) - 1
         terms = (keys & np.uint64(0xFFFFFFFF)).astype(np.int64) - 1
-        return regions.astype(np.int32), terms.astype(np.int32), values[taken]
+        return regions.astype(np.int32), terms.astype(np.int32), numbers[taken].astype(np.int32)
 
     def local(self, cells: IdArray, region: IdArray, terms: TermSets) -> TermSets:
         """The numbers of the words of posts, in the region of their cell and everywhere; those that are in the table.
@@ -139,71 +140,60 @@ def local_parts(names: pa.Array) -> tuple[npt.NDArray[np.bool_], IdArray, pa.Arr
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
-def local_key(region, term):
+def _local_key(region, term):
     """A word in a region as one number, never 0. That of term -1 is never in a table."""
     return np.uint64(region + 1) << np.uint64(32) | np.uint64(term + 1)
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
-def local_hash(key, seeds):
-    """``seeds`` uint64[2], drawn by chance."""
-    return mixed(key ^ seeds[0], seeds[1])
-
-
-@numba.njit(cache=True, nogil=True, inline="always")
-def filter_bits(hashed):
+def _filter_bits(hashed):
     """The two bits of a word of the filter that a key sets; which word, the bits from 32 on say."""
     return np.uint64(1) << (hashed >> np.uint64(58)) | np.uint64(1) << (hashed >> np.uint64(52) & np.uint64(63))
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
-def passes(hashed, words):
-    """Whether a key of that hash may be in the table."""
-    bits = filter_bits(hashed)
-    return words[hashed >> np.uint64(32) & np.uint64(len(words) - 1)] & bits == bits
-
-
-@numba.njit(cache=True, nogil=True, inline="always")
-def slot_of(key, hashed, slots):
+def _slot_of(key, hashed, slots):
     """Where a key lies in an open table, or the free slot where it would."""
     mask = np.uint64(len(slots) - 1)
     slot = hashed & mask
-    while slots[slot] != 0 and slots[slot] != key:
+    while slots[slot, 0] != 0 and slots[slot, 0] != key:
         slot = (slot + np.uint64(1)) & mask
     return slot
 
 
 @numba.njit(cache=True, nogil=True)
-def _put_keys(regions, terms, numbers, seeds, words, slots, values):
+def _put_keys(regions, terms, numbers, seeds, words, slots):
     """Put words in regions, with their ``numbers`` int32, into an open table that has room for them."""
     for i in range(len(regions)):
-        key = local_key(regions[i], terms[i])
-        hashed = local_hash(key, seeds)
-        slot = slot_of(key, hashed, slots)
-        values[slot] = numbers[i]
-        slots[slot] = key
-        words[hashed >> np.uint64(32) & np.uint64(len(words) - 1)] |= filter_bits(hashed)
+        key = _local_key(regions[i], terms[i])
+        hashed = mixed(key ^ seeds[0], seeds[1])
+        slot = _slot_of(key, hashed, slots)
+        slots[slot, 1] = numbers[i]
+        slots[slot, 0] = key
+        words[hashed >> np.uint64(32) & np.uint64(len(words) - 1)] |= _filter_bits(hashed)
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
-def find_local(key, seeds, words, slots, values):
-    """The number of a word in a region, -1 if it is not in the table."""
-    hashed = local_hash(key, seeds)
-    if not passes(hashed, words):
+def find_local(region, term, seeds, words, slots):
+    """The number of a word in a region, -1 if it is not in the table. Most that are not do not pass the filter."""
+    key = _local_key(region, term)
+    hashed = mixed(key ^ seeds[0], seeds[1])
+    bits = _filter_bits(hashed)
+    if words[hashed >> np.uint64(32) & np.uint64(len(words) - 1)] & bits != bits:
         return np.int32(-1)
-    slot = slot_of(key, hashed, slots)
-    return values[slot] if slots[slot] == key else np.int32(-1)
+    slot = _slot_of(key, hashed, slots)
+    return np.int32(slots[slot, 1]) if slots[slot, 0] == key else np.int32(-1)
 
 
 @numba.njit(cache=True, nogil=True)
-def _find_keys(regions, terms, seeds, words, slots, values, numbers):
+def _find_keys(regions, terms, seeds, words, slots, numbers):
     """Fill ``numbers`` int32 with those of words in regions, -1 for one that is not in the table."""
     for i in range(len(regions)):
-        numbers[i] = find_local(local_key(regions[i], terms[i]), seeds, words, slots, values)
+        numbers[i] = find_local(regions[i], terms[i], seeds, words, slots)
 
 
 @numba.njit(cache=True, nogil=True)
-def _local_terms(cells, region, offsets, ids, seeds, words, slots, values, everywhere, out_offsets, out):
+def _local_terms(cells, region, offsets, ids, seeds, words, slots, everywhere, out_offsets, out):
     """The words of each row in its region, and everywhere, by their numbers: those that are in the table.
 
     Row i has the cell ``cells[i]`` (-1: no place, so it is in region 0 alone) and the terms ``ids[offsets[i]] …``, -1
@@ -218,10 +208,10 @@ def _local_terms(cells, region, offsets, ids, seeds, words, slots, values, every
             if t < 0:
                 continue
             if r > 0:
-                out[n] = find_local(local_key(r, t), seeds, words, slots, values)
+                out[n] = find_local(r, t, seeds, words, slots)
                 n += out[n] >= 0
             if everywhere:
-                out[n] = find_local(local_key(0, t), seeds, words, slots, values)
+                out[n] = find_local(0, t, seeds, words, slots)
                 n += out[n] >= 0
         out_offsets[i + 1] = n
     return n

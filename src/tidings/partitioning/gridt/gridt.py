@@ -157,17 +157,17 @@ class Gridt:
         return regions_of(BoxSets(offsets, boxes), self.grid, self.region, self.widest)
 
     def routes(
-        self, lon: FloatArray, lat: FloatArray, terms: TermSets, local: LocalTerms, matcher_of: IdArray, matchers: int
+        self, lon: FloatArray, lat: FloatArray, terms: TermSets, local: LocalTerms, goals: MatcherSets
     ) -> MatcherSets:
         """Where posts at these places (NaN for none) go for their terms, in the region of the place and everywhere.
 
-        ``local``: the terms in regions; the one of number n is sent to ``matcher_of[n]`` (int32), -1 for nobody.
+        ``local``: the terms in regions. For the one of number n a post is sent to the set n + 1 of ``goals``; set 0 is
+        empty.
         """
-        sets = MatcherSets.empty(len(terms), matchers)
-        longest = int(np.diff(terms.offsets).max(initial=0))
+        sets = MatcherSets(np.zeros((len(terms), goals.words.shape[1]), dtype=np.uint64))
         kernels.mark_local(
-            lon, lat, self.grid.bounds, self.grid.side, self.region, terms.offsets, terms.ids, longest,
-            local.everywhere, *local.table, matcher_of, sets.words,
+            lon, lat, self.grid.bounds, self.grid.side, self.region, terms.offsets, terms.ids,
+            local.everywhere, *local.table, goals.words, sets.words,
         )  # fmt: skip
         return sets
 

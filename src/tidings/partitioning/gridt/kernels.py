@@ -11,7 +11,7 @@ import numba
 import numpy as np
 
 from tidings.terms.even_grid.kernels import line_of, regions_of_blocks
-from tidings.terms.local_terms import local_hash, local_key, passes, slot_of
+from tidings.terms.local_terms import find_local
 
 __all__ = ["mark_local", "parcels_of", "regions_of_blocks"]
 
@@ -45,46 +45,28 @@ def parcels_of(regions, hashes, first, group, starts, known, shares, parcels):
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
-def _sifted(region, terms, count, seeds, filter_words, keys, hashes, n):
-    """Add the keys of ``terms`` in a region that pass the filter to the ``n`` that there are; how many now."""
-    for j in range(count):
-        key = local_key(region, terms[j])
-        hashes[n] = local_hash(key, seeds)
-        keys[n] = key
-        n += passes(hashes[n], filter_words)
-    return n
+def _add(goal, i, goals, sets):
+    """Add a set of matchers to that of row i. Set 0, which is empty, is added too: a branch would be guessed wrong."""
+    for w in range(sets.shape[1]):
+        sets[i, w] |= goals[np.uint64(goal), w]
 
 
 @numba.njit(cache=True, nogil=True)
-def mark_local(lon, lat, bounds, side, region, offsets, ids, longest, everywhere, seeds, filter_words, slots, values,
-               matcher_of, sets):  # fmt: skip
+def mark_local(lon, lat, bounds, side, region, offsets, ids, everywhere, seeds, filter_words, slots, goals, sets):
     """Put the matchers of each row's words in its region, and everywhere, into its set: uint64[rows, …], all 0 before.
 
-    Row i is at ``lon[i]``, ``lat[i]`` (NaN for no place) and has the terms ``ids[offsets[i] : offsets[i + 1]]`` (-1 for
-    one that nobody asks for), ``longest`` at most, and term 0. ``everywhere``: whether region 0 has anything. ``seeds``
-    to ``values`` are the table of a :class:`tidings.terms.local_terms.LocalTerms`. ``matcher_of`` int32[terms]: whom
-    each of its numbers is sent to, -1 for nobody.
-
-    Words are sifted in passes without branches, each of which waits for many places of memory at once.
+    Row i is at ``lon[i]``, ``lat[i]`` (NaN for no place) and has term 0 and the terms ``ids[offsets[i]] …``, -1 for one
+    that nobody asks for. ``everywhere``: whether region 0 has anything. ``seeds`` to ``slots`` are the table of a
+    :class:`tidings.terms.local_terms.LocalTerms`. ``goals`` uint64[1 + terms, …]: those of its number n are set n + 1.
     """
-    known = np.empty(longest + 2, dtype=np.int32)
-    keys, hashes = np.empty(2 * longest + 3, dtype=np.uint64), np.empty(2 * longest + 3, dtype=np.uint64)
-    known[0] = 0
     for i in range(len(lon)):
-        count = 1
-        for k in range(offsets[i], offsets[i + 1]):
-            known[count] = ids[k]
-            count += ids[k] >= 0
-        n = 0
+        r = np.int32(0)
         if not (np.isnan(lon[i]) or np.isnan(lat[i])):
             x, y = line_of(lon[i], bounds[0], bounds[2], side), line_of(lat[i], bounds[1], bounds[3], side)
             r = region[y * side + x]
-            if r > 0:
-                n = _sifted(r, known, count, seeds, filter_words, keys, hashes, n)
-        if everywhere:
-            n = _sifted(0, known, count, seeds, filter_words, keys, hashes, n)
-        for j in range(n):
-            slot = slot_of(keys[j], hashes[j], slots)
-            m = matcher_of[values[slot]] if slots[slot] == keys[j] else np.int32(-1)
-            if m >= 0:
-                sets[i, m >> 6] |= np.uint64(1) << np.uint64(m & 63)
+        for k in range(offsets[i] - 1, offsets[i + 1]):
+            t = ids[k] if k >= offsets[i] else np.int32(0)
+            if t >= 0 and r > 0:
+                _add(find_local(r, t, seeds, filter_words, slots) + 1, i, goals, sets)
+            if t >= 0 and everywhere:
+                _add(find_local(0, t, seeds, filter_words, slots) + 1, i, goals, sets)
