@@ -26,6 +26,7 @@ from tests.spark import oracle
 from tests.spark.driver import STEPS, aim, session_of
 from tidings.cluster import Cluster
 from tidings.cluster.delta import DeltaSink
+from tidings.cluster.following import Balance
 from tidings.cluster.learning import Learn, MappingLearner
 from tidings.cluster.mappings import Figures, MappingPage, Mappings
 from tidings.cluster.pipeline_folder import PipelineFolder
@@ -96,7 +97,7 @@ class Play:
 
     @property
     def is_moving(self) -> bool:
-        """Whether parcels move, most of the time."""
+        """Whether parcels move, most of the time, by somebody's order and by themselves."""
         return self.seed >= FIRST_MOVING
 
     @property
@@ -148,7 +149,10 @@ class Play:
         rule = Learn("salb", after_posts=250 if self.seed % 3 == 0 else 0)
         plan = Plan("partitioned", self._noted("plan"))
         placer = get_args(PlacerName)[(self.seed + 2) % 3]
-        return Pipeline(stream, self.registry, sink, self.home.path, plan=plan, learn=rule, placement=placer)
+        balance = Balance(uneven=1.05, hits=1, pause=0) if self.is_moving else None
+        return Pipeline(
+            stream, self.registry, sink, self.home.path, plan=plan, learn=rule, placement=placer, balance=balance
+        )
 
     def _switch(self, deed: str, rng: random.Random) -> None:
         """To other owners, to a mapping that was learned for any number of matchers, or to one that was made up."""

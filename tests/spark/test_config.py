@@ -98,7 +98,7 @@ def test_each_sink_can_be_named(tmp_path: Path) -> None:
     [
         ('registry = "alerts"', "", "the file lacks 'registry'"),
         ('registry = "alerts"', "registry = 3", "registry is the name of a folder, got 3"),
-        ('registry = "alerts"', 'registri = "alerts"', "the file has 'registri', which is none of checkpoint"),
+        ('registry = "alerts"', 'registri = "alerts"', "the file has 'registri', which is none of balance, checkpoint"),
         ('registry = "alerts"', 'registry = "alerts', "cannot read"),
         ('path = "posts"', "", r"\[source\] of format 'files' lacks 'path'"),
         ('path = "posts"', 'path = "posts"\nfolder = "x"', "has 'folder', which is none of files_per_batch"),
