@@ -537,6 +537,25 @@ def compare(  # noqa: PLR0913, PLR0917  (options)
     _tell("compare", data, found | columns, seed, output_format, save)
 
 
+@app.command(epilog="Example: python -m benchmarks storage --operations 100000 --data path/to/data --save storage.json")
+def storage(
+    *,
+    operations: Annotated[int, typer.Option(min=100, help="How many operations each store gets.")] = 100_000,
+    rate: Annotated[int, typer.Option(min=10, help="How many of them are a second of simulated time.")] = 5_000,
+    data: Data = None,
+    seed: Seed = 1,
+    output_format: HowToPrint = Format.table,
+    save: Save = None,
+) -> None:
+    """Publications and subscriptions by label on an LSM tree: Fig. 10 to 17 of the paper."""
+    from benchmarks.storage import measure, places, steps_in_all
+    from tidings.cli.output import progress
+
+    with progress("operations", steps_in_all(operations)) as advance:
+        figures = measure(places(data, operations, seed), rate, seed, advance)
+    _tell("storage", data, figures, seed, output_format, save)
+
+
 def _tell(
     name: str, data: Path | None, figures: dict[str, Any], seed: int, output_format: Format, save: Path | None
 ) -> None:

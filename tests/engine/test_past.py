@@ -206,6 +206,18 @@ def test_without_keep_nothing_is_kept_and_the_past_is_said_to_be_incomplete() ->
         engine.publish(id="p2", text="fire", expires=START)
 
 
+def test_the_past_is_not_complete_where_an_engine_without_keep_was_open(tmp_path: Path) -> None:
+    clock = Clock()
+    for keep in (timedelta(days=1), None, timedelta(days=1)):
+        with Engine(tmp_path, clock=clock, keep=keep) as engine:
+            clock.now += SECOND
+            engine.publish(id=f"p{clock.now.second}", text="fire")
+            found = engine.subscribe("fire", since=START)
+            later = engine.subscribe("fire", since=clock.now)
+    assert [match.publication_id for match in found.past] == ["p3", "p1"] and not found.complete
+    assert [match.publication_id for match in later.past] == ["p3"] and later.complete
+
+
 def test_what_is_no_span_or_size_is_refused() -> None:
     with pytest.raises(DataError, match="keep is a timedelta longer than nothing"):
         Engine(keep=timedelta(0))

@@ -25,7 +25,7 @@ import pyarrow as pa
 from tidings.analysis import ENGLISH, Analyser
 from tidings.engine.asked import few_rows, unique_ids
 from tidings.engine.background import Background, logged
-from tidings.engine.past import Past, Subscribed, accepted
+from tidings.engine.past import Past, Subscribed, accepted, keep_nothing
 from tidings.engine.replica import Replica, indexed, instant_of
 from tidings.engine.saving import Saver
 from tidings.engine.stats import PublishCounts, Stats
@@ -118,6 +118,8 @@ class Engine:
         folder = None if path is None else Path(path)
         log: Log = MemoryLog(analyser, clock, history=None) if path is None else _registry(path, analyser, clock)
         self._past = None if keep is None else Past(folder, analyser, clock, keep, keep_bytes)
+        if self._past is None:
+            keep_nothing(folder)
         self._saver = Saver(folder, analyser)
         self._replica = Replica(log, partial(GuardIndex, analyser, sample, clock))
         newest = self._saver.resume(self._replica, log, sample, clock)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -33,7 +34,9 @@ from tidings.storage.spaces import KeySpace, MemorySpace
 from tidings.tables.columns import instant_key
 from tidings.tables.rows import publications
 
-KEPT = "kept"
+KEPT, GAP = "kept", "kept.gap"
+"""What is kept in the folder of an engine, and a mark there that an engine has it open, or had, that keeps nothing."""
+
 _PROBES = 100
 """After so many questions the index that verifies candidates is made anew, since it remembers all their terms."""
 
@@ -68,6 +71,9 @@ class Past:
         self._probe, self._asked = GuardIndex(analyser), 0
         now, span = instant_key(clock()), keep // timedelta(microseconds=1)
         self._kept = KeptPublications(_space(folder), analyser, now, span, keep_bytes)
+        if folder is not None and (folder / GAP).exists():
+            self._kept.missed(now)
+            (folder / GAP).unlink()
 
     def commit(
         self, posts: Iterable[Publication], expires: datetime | None, snapshot: Callable[[], Snapshot]
@@ -94,9 +100,9 @@ class Past:
         with self._verifying:
             alone = self._alone(row, meaning)
             past = [
-                Match(kept.publication.id, name, subscriber, tag, version)
-                for _, kept in candidates
-                if len(alone.match_one(kept.publication))
+                Match(found.row.publication.id, name, subscriber, tag, version)
+                for found in candidates
+                if found.is_sure or len(alone.match_one(found.row.publication))
             ]
         return Subscribed(name, past, since >= self._kept.whole_since)
 
@@ -113,6 +119,13 @@ class Past:
         found = self._probe.snapshot
         self._probe.remove([row[0]])
         return found
+
+
+def keep_nothing(folder: Path | None) -> None:
+    """Leave a mark in a folder where publications were kept: what comes now is not, so their past is not complete."""
+    if folder is not None and (folder / KEPT).exists():
+        with suppress(OSError):  # a folder where nothing can be written
+            (folder / GAP).touch()
 
 
 def accepted(table: pa.Table) -> Iterator[Publication]:

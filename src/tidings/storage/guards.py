@@ -50,6 +50,12 @@ def spans_of(conjunction: Conjunction) -> list[list[Span]]:
     return found or [spans for atom in conjunction.required if (spans := _areas(atom))][:1]
 
 
+def is_exact(conjunction: Conjunction) -> bool:
+    """Whether what :func:`spans_of` reads need not be verified: words alone are asked for."""
+    words = all(isinstance(atom, Sequence) and len(atom.words) == 1 for atom in conjunction.required)
+    return words and not conjunction.forbidden
+
+
 def _exact(atom: ResolvedAtom) -> Iterator[list[Span]]:
     match atom:
         case Sequence(words):

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from struct import Struct
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -22,13 +23,16 @@ from tidings.analysis import Analyser
 from tidings.analysis.fast import FastAnalyser
 from tidings.arrays import IntArray
 from tidings.language import Conjunction
-from tidings.storage.guards import Span, keys_of, spans_of, word_key
+from tidings.storage.guards import Span, is_exact, keys_of, spans_of, word_key
 from tidings.storage.kept_rows import KeptRow, times_of
 from tidings.storage.keys import LATEST
 from tidings.storage.spaces import KeySpace, Put
 
 BLOCK = 4096
 """So many publications become a block."""
+
+MAX_TAIL = 512
+"""Of a longer tail a reader makes a block first: each publication there is verified."""
 
 PARTS = 8
 """So many buckets hold all that is kept; one more is being filled."""
@@ -46,6 +50,15 @@ class Logged:
     number: int
     bucket: int
     row: KeptRow
+    size_bytes: int
+
+
+class Candidate(NamedTuple):
+    """A publication that may answer a query; it does for sure, or has to be verified."""
+
+    number: int
+    row: KeptRow
+    is_sure: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +118,10 @@ class KeptPublications:
         """All that came since this instant is kept."""
         return self._space.remembered(_FROM)
 
+    def missed(self, now: int) -> None:
+        """Know that publications up to now may have come and not been kept."""
+        self._space.remember(_FROM, max(self.whole_since, now))
+
     @property
     def is_due(self) -> bool:
         """Whether it is time for :meth:`file`."""
@@ -123,10 +140,13 @@ class KeptPublications:
             bucket = self._bucket_at(rows[0].came)
             packed = [row.packed() for row in rows]
             self._space.write([Put(bucket, _log_key(self._next + n), text) for n, text in enumerate(packed)])
-            self._tail += [Logged(self._next + n, bucket, row) for n, row in enumerate(rows)]
+            sizes = [len(text) for text in packed]
+            numbered = enumerate(zip(rows, sizes, strict=True), self._next)
+            self._tail += [Logged(number, bucket, *each) for number, each in numbered]
             self._next += len(rows)
-            self._buckets[bucket].came_last = rows[-1].came
-            self._buckets[bucket].size_bytes += sum(map(len, packed))
+            held = self._buckets.setdefault(bucket, Bucket(rows[0].came, rows[0].came, 0, []))
+            held.came_last = max(held.came_last, rows[-1].came)
+            held.size_bytes += sum(sizes)
 
     def file(self) -> None:
         """Make blocks of the tail."""
@@ -138,20 +158,19 @@ class KeptPublications:
                 for start in range(0, len(members), BLOCK):
                     self._file(bucket, members[start : start + BLOCK])
 
-    def read(
-        self, form: tuple[Conjunction, ...], since: int, until: int, before: int, now: int
-    ) -> Iterator[tuple[int, KeptRow]]:
+    def read(self, form: tuple[Conjunction, ...], since: int, until: int, before: int, now: int) -> list[Candidate]:
         """Candidates for a query: publications with numbers under ``before`` that happened in ``[since, until)`` and
         have not ended; the newest first."""
-        asked = [spans_of(conjunction) for conjunction in form]
+        if len(self._tail) > MAX_TAIL:
+            self.file()
+        asked = [(spans_of(conjunction), is_exact(conjunction)) for conjunction in form]
         with self._turn:
-            found = [(one.number, one.row) for one in self._tail if one.number < before]
+            found = [Candidate(one.number, one.row, False) for one in self._tail]
             for bucket, held in self._buckets.items():
                 blocks = [one for one in held.blocks if one.happened_last >= since and one.happened_first < until]
                 found += self._rows(bucket, blocks, asked, lambda times: since <= times[1] < until and now < times[2])
-        for number, row in sorted(found, key=lambda pair: -pair[0]):
-            if number < before and since <= row.happened < until and now < row.ends:
-                yield number, row
+        past = [one for one in found if since <= one.row.happened < until and now < one.row.ends]
+        return sorted((one for one in past if one.number < before), key=lambda one: -one.number)
 
     def close(self) -> None:
         with self._filing, self._turn:
@@ -167,8 +186,6 @@ class KeptPublications:
             held = self._buckets[newest]
             if now - held.came_first < self._keep // PARTS and held.size_bytes < self._keep_bytes // PARTS:
                 return newest
-        if newest != self._next:
-            self._buckets[self._next] = Bucket(now, now, 0, [])
         return self._next
 
     def _drop_old(self, now: int) -> None:
@@ -187,14 +204,14 @@ class KeptPublications:
         self._next = blocks[-1].first + blocks[-1].count if blocks else bucket
         size = sum(block.size_bytes for block in blocks)
         for _, packed in self._space.scan(bucket, _log_key(self._next), _BLOCKS):
-            self._tail.append(Logged(self._next, bucket, KeptRow.unpacked(packed)))
+            self._tail.append(Logged(self._next, bucket, KeptRow.unpacked(packed), len(packed)))
             size += len(packed)
             self._next += 1
         came = [times_of(packed)[0] for packed in (self._space.get(bucket, _log_key(bucket)),) if packed]
         came += [block.came_last for block in blocks]
         came += [logged.row.came for logged in self._tail if logged.bucket == bucket]
         if came:
-            self._buckets[bucket] = Bucket(came[0], came[-1], size, blocks)
+            self._buckets[bucket] = Bucket(came[0], max(came), size, blocks)
         else:
             self._space.drop(bucket)
 
@@ -206,12 +223,14 @@ class KeptPublications:
         suffix = first.to_bytes(8, "big")
         puts = [Put(bucket, key + suffix, value) for key, value in lists]
         size = sum(len(put.key) + len(put.value) for put in puts)
-        size += sum(len(logged.row.packed()) for logged in members)
-        block = FiledBlock(first, len(members), min(happened), max(happened), members[-1].row.came, size)
+        logged_bytes = sum(logged.size_bytes for logged in members)
+        came = max(logged.row.came for logged in members)
+        block = FiledBlock(first, len(members), min(happened), max(happened), came, size + logged_bytes)
         with self._turn:
             if bucket in self._buckets:
                 self._space.write([*puts, Put(bucket, _BLOCKS + suffix, block.packed())])
                 self._buckets[bucket].blocks.append(block)
+                self._buckets[bucket].size_bytes += size
                 self._tail = [logged for logged in self._tail if logged.number >= first + len(members)]
 
     def _lists(self, rows: list[KeptRow]) -> Iterator[tuple[bytes, bytes]]:
@@ -236,17 +255,19 @@ class KeptPublications:
         self,
         bucket: int,
         blocks: list[FiledBlock],
-        asked: list[list[list[Span]]],
+        asked: list[tuple[list[list[Span]], bool]],
         wanted: Callable[[tuple[int, int, int]], bool],
-    ) -> Iterator[tuple[int, KeptRow]]:
+    ) -> Iterator[Candidate]:
         """The rows of some blocks that may answer one of the conjunctions."""
         if not blocks:
             return
-        numbers = np.unique(np.concatenate([self._candidates(bucket, blocks, spans) for spans in asked]))
-        for number in numbers.tolist():
+        sure: dict[int, bool] = {}
+        for spans, exact in sorted(asked, key=lambda each: each[1]):
+            sure.update(dict.fromkeys(self._candidates(bucket, blocks, spans).tolist(), exact))
+        for number, is_sure in sure.items():
             packed = self._space.get(bucket, _log_key(number))
             if packed is not None and wanted(times_of(packed)):
-                yield number, KeptRow.unpacked(packed)
+                yield Candidate(number, KeptRow.unpacked(packed), is_sure)
 
     def _candidates(self, bucket: int, blocks: list[FiledBlock], asked: list[list[Span]]) -> IntArray:
         """The numbers of those that have a key in some span of each list; of all where nothing is asked by key."""

@@ -28,8 +28,7 @@ class KeptRow:
     def packed(self) -> bytes:
         post = self.publication
         fields = [post.id, post.text, post.ts, post.lat, post.lon, post.topics, list(post.attributes.items())]
-        text = json.dumps(fields, ensure_ascii=False, default=_of_instant, separators=(",", ":"))
-        return _TIMES.pack(self.came, self.happened, self.ends) + text.encode()
+        return _TIMES.pack(self.came, self.happened, self.ends) + _ENCODER.encode(fields).encode()
 
     @classmethod
     def unpacked(cls, packed: bytes) -> KeptRow:
@@ -48,6 +47,9 @@ def times_of(packed: bytes) -> tuple[int, int, int]:
 def _of_instant(value: object) -> dict[str, int]:
     assert isinstance(value, datetime)
     return {_INSTANT: instant_key(value)}
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, default=_of_instant, separators=(",", ":"))
 
 
 def _instants(found: dict[str, Any]) -> datetime:

@@ -45,11 +45,15 @@ class RocksSpace:
 
     def write(self, puts: Sequence[Put]) -> None:
         with self._speaking("write to"):
-            batch = WriteBatch(raw_mode=True)
+            for bucket in {put.bucket for put in puts}.difference(self._families):
+                self._create(bucket)
+            if len(puts) == 1:  # in half the time of a batch
+                bucket, key, value = puts[0]
+                self._families[bucket].put(key, value, self._writing)
+                return
+            batch, handles = WriteBatch(raw_mode=True), self._handles
             for bucket, key, value in puts:
-                if bucket not in self._handles:
-                    self._create(bucket)
-                batch.put(key, value, self._handles[bucket])
+                batch.put(key, value, handles[bucket])
             self._db.write(batch, self._writing)
 
     def get(self, bucket: int, key: bytes) -> bytes | None:
