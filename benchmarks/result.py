@@ -29,7 +29,7 @@ class Result:
         return {
             "name": self.name,
             "command": " ".join(
-                ["python -m benchmarks", *(Path(word).name if Path(word).exists() else word for word in sys.argv[1:])]
+                [f"python -m {_module()}", *(Path(word).name if Path(word).exists() else word for word in sys.argv[1:])]
             ),
             "dataset": self.dataset,
             "seed": self.seed,
@@ -41,6 +41,12 @@ class Result:
     def save(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(self.record(), indent=2) + "\n", encoding="utf-8")
+
+
+def _module() -> str:
+    """The package that was run: ``benchmarks``, or one in it."""
+    folder = Path(sys.argv[0]).parent
+    return f"{folder.parent.name}.{folder.name}" if folder.parent.name == "benchmarks" else "benchmarks"
 
 
 def _commit() -> str:

@@ -1,44 +1,97 @@
-"""``python -m benchmarks.ps2``: partitioners of [PS2] by copies and loads, on the notes of the data folder."""
+"""``python -m benchmarks.ps2``: the evaluation of [PS2], on the notes of the data folder."""
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from benchmarks.printing import print_figures
-from benchmarks.ps2.division import WIDTH_DEGREES, WORKLOADS, Plan, figures
 from benchmarks.result import Result
 from tidings.cli.format import Format
 from tidings.cli.terminal import say
 from tidings.model import TidingsError
 
+app = typer.Typer(name="benchmarks.ps2", help="The evaluation of PS2Stream.", no_args_is_help=True)
 
-def main(  # noqa: PLR0913
-    data: Annotated[Path, typer.Option(help="Folder with notes.parquet.")],
+Data = Annotated[Path, typer.Option(help="Folder with notes.parquet.")]
+Matchers = Annotated[int, typer.Option(min=1, max=256)]
+Seed = Annotated[int, typer.Option(min=0)]
+HowToPrint = Annotated[Format, typer.Option("--format", help="How to print.")]
+Save = Annotated[Path | None, typer.Option(help="Also write the figures with their origin to this file.")]
+
+
+@app.callback()
+def about() -> None:
+    """The evaluation of PS2Stream."""
+
+
+@app.command(epilog="Example: python -m benchmarks.ps2 hybrid --data path/to/data --map country --workload q3")
+def hybrid(  # noqa: PLR0913  # each is an option
+    data: Data,
     *,
-    posts: Annotated[int, typer.Option(min=100, help="Half are learned from, half are measured with.")] = 40_000,
-    queries: Annotated[int, typer.Option(min=10, help="How many are learned from.")] = 20_000,
-    matchers: Annotated[int, typer.Option(min=1, max=256)] = 8,
+    posts: Annotated[int, typer.Option(min=100, help="Half are learned from, half are measured with.")] = 20_000,
+    queries: Annotated[int, typer.Option(min=10, help="How many are learned from.")] = 10_000,
+    matchers: Matchers = 8,
     standing: Annotated[int, typer.Option(min=1, help="How many queries these stand for.")] = 1_000_000,
-    map_name: Annotated[list[str] | None, typer.Option("--map", help=f"Of {', '.join(WIDTH_DEGREES)}; all.")] = None,
-    workload: Annotated[list[str] | None, typer.Option(help=f"Of {', '.join(WORKLOADS)}; all.")] = None,
-    seed: Annotated[int, typer.Option(min=0)] = 1,
-    output_format: Annotated[Format, typer.Option("--format", help="How to print.")] = Format.table,
-    save: Annotated[Path | None, typer.Option(help="Also write the figures with their origin to this file.")] = None,
+    map_name: Annotated[list[str] | None, typer.Option("--map", help="Of world, country, city; all.")] = None,
+    length: Annotated[list[str] | None, typer.Option(help="Of posts: short, own, long; all.")] = None,
+    workload: Annotated[list[str] | None, typer.Option(help="Of q1, q2, q3; all.")] = None,
+    seed: Seed = 1,
+    output_format: HowToPrint = Format.table,
+    save: Save = None,
+    plot: Annotated[Path | None, typer.Option(help="Also draw it: a .svg or .png file; needs matplotlib.")] = None,
 ) -> None:
-    """Copies of posts and queries, and loads on posts that were held out, of each partitioner.
+    """Copies of posts and queries, and loads on posts that were held out, of each partitioner; and a lower bound.
 
-    ``by_best_base``: the largest load of the best base so far, divided by that of this partitioner; above 1 is better.
+    ``by_best_base``: the largest load of the best base, divided by that of this partitioner; above 1 is better.
     """
-    plan = Plan(posts, queries, matchers, standing, seed)
+    from benchmarks.ps2.corpus import LENGTHS, WIDTH_DEGREES
+    from benchmarks.ps2.division import WORKLOADS, Plan, Setting, figures
+    from benchmarks.ps2.drawing import draw_sweep
+
+    wanted = product(map_name or WIDTH_DEGREES, length or LENGTHS, workload or WORKLOADS)
     rows = []
-    for row in figures(data, plan, map_name or list(WIDTH_DEGREES), workload or list(WORKLOADS)):
-        say(f"{row['map']} {row['queries']} {row['partitioner']}: {row['by_best_base']}", err=True)
+    for row in figures(data, Plan(posts, queries, matchers, standing, seed), [Setting(*own) for own in wanted]):
+        say(" ".join(str(row[name]) for name in ("map", "length", "queries", "partitioner", "by_best_base")), err=True)
         rows.append(row)
     columns = {name: [row[name] for row in rows] for name in rows[0]}
-    result = Result("ps2 division", "notes.parquet", {"matchers": matchers, "standing": standing, **columns}, seed)
+    plan = {"matchers": matchers, "standing": standing, "posts": posts, "sampled_queries": queries}
+    result = Result("ps2 hybrid", "notes.parquet", plan | columns, seed)
+    if save:
+        result.save(save)
+    if plot:
+        draw_sweep(result.figures, plot)
+    print_figures(result, output_format)
+
+
+@app.command(epilog="Example: python -m benchmarks.ps2 spark --data path/to/data")
+def spark(  # noqa: PLR0913
+    data: Data,
+    *,
+    posts: Annotated[
+        int, typer.Option(min=100, help="Half as many are learned from, and as many are matched.")
+    ] = 20_000,
+    queries: Annotated[int, typer.Option(min=10, help="How many subscribe.")] = 10_000,
+    matchers: Matchers = 8,
+    map_name: Annotated[str, typer.Option("--map", help="world, country or city.")] = "country",
+    length: Annotated[str, typer.Option(help="Of posts: short, own or long.")] = "own",
+    workload: Annotated[list[str] | None, typer.Option(help="Of q1, q2, q3; all.")] = None,
+    seed: Seed = 1,
+    output_format: HowToPrint = Format.table,
+    save: Save = None,
+) -> None:
+    """Partitioners on Spark: what each matcher does, beside the load that is expected; equal matches first."""
+    from benchmarks.ps2.division import WORKLOADS, Plan, Setting
+    from benchmarks.ps2.on_spark import by_spark
+
+    plan = Plan(posts, queries, matchers, queries, seed)
+    rows = [row for kind in workload or WORKLOADS for row in by_spark(data, plan, Setting(map_name, length, kind))]
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    counts = {"matchers": matchers, "posts": posts // 2, "subscriptions": queries}
+    result = Result("ps2 spark", "notes.parquet", counts | columns, seed)
     if save:
         result.save(save)
     print_figures(result, output_format)
@@ -46,6 +99,6 @@ def main(  # noqa: PLR0913
 
 if __name__ == "__main__":
     try:
-        typer.run(main)
+        app()
     except TidingsError as error:
         raise SystemExit(f"error: {error}") from None

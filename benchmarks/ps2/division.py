@@ -1,8 +1,13 @@
-"""How many copies of posts and queries does each partitioner of [PS2] make, and what load does that give?
+"""What load does each partitioner of [PS2] give, on maps of all sizes and with posts of all lengths?
 
-Partitioners learn from half of the posts and all queries, and are measured with the other half. A sample of queries
-stands for all standing ones: each for ``standing`` / ``queries``. In the time of the posts there is an insertion and a
-deletion for every 10 of them ([PS2] VI-A).
+Partitioners learn from half of the posts and all queries, and are measured with the other half. Queries are drawn from
+half as many other posts: drawn from those that are learned from, each rare word that is asked for would occur there,
+and hardly any of them in the posts that are measured with. A sample of queries stands for all standing ones: each for
+``standing`` / ``queries``. In the time of the posts there is an insertion and a deletion for every 10 of them ([PS2]
+VI-A).
+
+Text partitioners are there twice. As in the paper a post is sent if one of its words is asked for anywhere. ``near``
+means: only if one is asked for near it, as all partitioners of places do.
 """
 
 from __future__ import annotations
@@ -14,31 +19,29 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
+from benchmarks.ps2.bound import least_load
+from benchmarks.ps2.corpus import WIDTH_KM, read_notes
 from tidings.analysis import ENGLISH
-from tidings.model import DataError
 from tidings.partitioning import Mapping
-from tidings.partitioning.hybrid import Hybrid, Space, Text, Workload, measure
+from tidings.partitioning.hybrid import Hybrid, Space, Text, Workload, measure, sample_costs
+from tidings.partitioning.hybrid.bases import LEVEL
 from tidings.partitioning.load import LoadCosts
 from tidings.workloads import squares
 
 WORKLOADS = {"q1": squares.q1, "q2": squares.q2, "q3": squares.q3}
-WIDTH_DEGREES = {"world": None, "country": 9.0, "city": 0.45}
-"""To how many degrees, at the equator, the map of all posts is scaled: 1,000 km and 50 km."""
+MEAN_SIDE_KM = {"q1": 25.5, "q2": 50.5, "q3": 38.0}
+HYBRIDS = ("hybrid", "as in the paper")
 
-_POSTS_PER_INSERTION = 10
-_BASES = ("frequency", "hypergraph", "metric", "grid", "kd-tree", "r-tree")
+Partition = Callable[[Workload, int], Mapping]
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """How much is learned from and measured with, for how many matchers, and what it costs: [PS2] Def. 1."""
 
-    posts: int = 40_000
-    queries: int = 20_000
+    posts: int = 20_000
+    queries: int = 10_000
     matchers: int = 8
     standing: int = 1_000_000
     seed: int = 1
@@ -46,74 +49,80 @@ class Plan:
 
     def sample_costs(self) -> LoadCosts:
         """The costs where a query of the sample stands for many, and half of the posts are measured with."""
-        churn = self.posts / 2 / _POSTS_PER_INSERTION / self.queries
-        each = self.costs
-        return LoadCosts(
-            each.pair * self.standing / self.queries, each.post, each.insertion * churn, each.deletion * churn
-        )
+        return sample_costs(self.costs, self.posts // 2, self.queries, self.standing)
 
-    def partitioners(self) -> dict[str, Callable[[Workload, int], Mapping]]:
+    def partitioners(self) -> dict[str, Partition]:
         """By name, the bases first."""
-        costs = self.sample_costs()
-        return {
-            "frequency": Text(method="frequency", costs=costs).partition,
-            "hypergraph": Text(method="hypergraph", costs=costs).partition,
-            "metric": Text(method="metric", costs=costs).partition,
-            "grid": Space(method="grid", costs=costs).partition,
-            "kd-tree": Space(method="kd-tree", costs=costs).partition,
-            "r-tree": Space(method="r-tree", costs=costs).partition,
-            "hybrid": Hybrid(costs=costs).partition,
-            "as in the paper": Hybrid(costs=costs, compare=False).partition,
-        }
+        costs, found = self.sample_costs(), dict[str, Partition]()
+        for text in ("frequency", "hypergraph", "metric"):
+            found[text] = Text(method=text, costs=costs).partition
+            found[f"{text}, near"] = Text(method=text, level=LEVEL, costs=costs).partition
+        for space in ("grid", "kd-tree", "r-tree"):
+            found[space] = Space(method=space, costs=costs).partition
+        found["hybrid"] = Hybrid(costs=costs).partition
+        found["as in the paper"] = Hybrid(costs=costs, compare=False).partition
+        return found
 
 
-def read_notes(data: Path, rows: int, seed: int, map_name: str) -> pa.Table:
-    """Independent notes by chance, on a map of that size."""
-    table = pq.read_table(data / "notes.parquet", columns=["id", "lat", "lon", "text", "kind", "app"])
-    table = table.filter(pc.and_(pc.equal(table["kind"], "opened"), pc.equal(table["app"], "none")))
-    if table.num_rows < rows:
-        raise DataError(f"there are {table.num_rows:,} notes, and {rows:,} are asked for; ask for fewer")
-    table = table.take(pa.array(np.random.default_rng(seed).permutation(table.num_rows)[:rows]))
-    width = WIDTH_DEGREES[map_name]
-    lon, lat = table["lon"].to_numpy(), table["lat"].to_numpy()
-    if width is not None:
-        lon, lat = lon * width / 360, lat * width / 180
-    return pa.table({"id": table["id"].cast(pa.string()), "lat": lat, "lon": lon, "text": table["text"]})
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A map, a length of posts, and a kind of queries."""
+
+    map_name: str
+    length: str
+    kind: str
 
 
-def figures(data: Path, plan: Plan, maps: list[str], kinds: list[str]) -> Iterator[dict[str, Any]]:
-    """A row for each map, workload and partitioner."""
-    for map_name in maps:
-        posts = read_notes(data, plan.posts, plan.seed, map_name)
-        learned = posts.slice(0, plan.posts // 2)
-        for kind in kinds:
-            asked = WORKLOADS[kind](learned, plan.queries, plan.seed, ENGLISH)
-            work = Workload.of(posts, asked)
-            yield from _rows(work, plan, {"map": map_name, "queries": kind})
+def figures(data: Path, plan: Plan, settings: list[Setting]) -> Iterator[dict[str, Any]]:
+    """A row for each setting and partitioner."""
+    for setting in settings:
+        posts = read_notes(data, plan.posts + plan.posts // 2, plan.seed, setting.map_name, setting.length)
+        asked = WORKLOADS[setting.kind](posts.slice(plan.posts), plan.queries, plan.seed, ENGLISH)
+        yield from _rows(Workload.of(posts.slice(0, plan.posts), asked), plan, setting)
 
 
-def _rows(work: Workload, plan: Plan, about: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    half = plan.posts // 2
+def _rows(work: Workload, plan: Plan, setting: Setting) -> list[dict[str, Any]]:
+    half, costs = plan.posts // 2, plan.sample_costs()
     learn, held_out = work.taken(np.arange(half)), work.taken(np.arange(half, plan.posts))
-    best = np.inf
+    bound = least_load(held_out, costs, plan.matchers)
+    rows: list[dict[str, Any]] = []
     for name, partition in plan.partitioners().items():
         began = time.perf_counter()
         mapping = partition(learn, plan.matchers)
         seconds = time.perf_counter() - began
         found = measure(mapping, held_out)
-        loads = found.loads(plan.sample_costs())
-        if name in _BASES:
-            best = min(best, float(loads.max()))
-        yield {
-            **about,
+        loads = found.loads(costs)
+        largest = float(loads.max())
+        row = {
+            "map": setting.map_name,
+            "length": setting.length,
+            "queries": setting.kind,
             "partitioner": name,
+            "words_per_post": round(len(held_out.posts.ids) / half, 1),
+            "side_by_width": MEAN_SIDE_KM[setting.kind] / WIDTH_KM[setting.map_name],
             "parcels": mapping.parcels.count,
             "post_copies": round(found.post_copies, 2),
             "query_copies": round(found.query_copies, 2),
             "dropped": round(found.dropped / half, 2),
             "sum_of_loads": round(float(loads.sum())),
-            "largest_load": round(float(loads.max())),
-            "max_by_min": round(float(loads.max() / max(loads.min(), 1e-9)), 2),
-            "by_best_base": round(best / float(loads.max()), 3),
+            "largest_load": round(largest),
+            "max_by_min": round(largest / max(float(loads.min()), 1e-9), 2),
+            "bound": round(bound.load),
+            "by_bound": round(largest / bound.load, 3),
+            "pairs_that_must_meet": bound.pairs,
+            "indivisible": round(bound.indivisible, 1),
             "seconds": round(seconds, 1),
         }
+        rows.append(row)
+    return [row | _ahead(row, rows) for row in rows]
+
+
+def _ahead(row: dict[str, Any], rows: list[dict[str, Any]]) -> dict[str, float]:
+    """The largest load of the best base by that of a row: of all bases, and of those that are as in the paper."""
+    bases = [own for own in rows if own["partitioner"] not in HYBRIDS]
+    plain = [own for own in bases if not own["partitioner"].endswith("near")]
+    best, best_plain = (min(own["largest_load"] for own in some) for some in (bases, plain))
+    return {
+        "by_best_base": round(best / row["largest_load"], 3),
+        "by_best_plain_base": round(best_plain / row["largest_load"], 3),
+    }

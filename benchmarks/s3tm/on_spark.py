@@ -57,9 +57,11 @@ Milliseconds = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Run:
-    """By matcher the posts that came to it (int64) and its milliseconds (float64); the matches, and a sum over them."""
+    """By matcher the posts that came to it and its candidates (int64), and its milliseconds (float64); the matches, and
+    a sum over them."""
 
     loads: IntArray
+    candidates: IntArray
     ms: Milliseconds
     matches: int
     checksum: str
@@ -152,9 +154,12 @@ def run(posts: DataFrame, release: Release) -> Run:
     count, checksum = found.agg(F.count(F.lit(1)), F.sum(key)).toArrow().to_pylist()[0].values()
     tallies = [tally for tally in Notes.read(observation.get["notes"]).tallies if tally.stage == "match"]
     matchers = [tally.matcher for tally in tallies]
-    loads = np.bincount(matchers, [tally.posts for tally in tallies], minlength=release.matchers)
-    ms = np.bincount(matchers, [tally.ms for tally in tallies], minlength=release.matchers)
-    return Run(loads.astype(np.int64), ms.astype(np.float64), int(count), str(checksum))
+    loads, candidates, ms = (
+        np.bincount(matchers, [getattr(tally, name) for tally in tallies], minlength=release.matchers)
+        for name in ("posts", "candidates", "ms")
+    )
+    whole = (loads.astype(np.int64), candidates.astype(np.int64))
+    return Run(*whole, ms.astype(np.float64), int(count), str(checksum))
 
 
 @dataclass(frozen=True, slots=True)

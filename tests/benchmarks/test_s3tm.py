@@ -222,13 +222,13 @@ def test_what_spark_did_is_told_beside_what_was_predicted() -> None:
 
 def test_other_matches_and_posts_that_went_elsewhere_fail_the_run() -> None:
     found, ms = np.array([60, 30]), np.array([6.0, 2.0])
-    whole = Run(np.array([100]), ms[:1], 7, "12")
-    check(("SALB", 2), Run(found, ms, 7, "12"), whole, Quality(100, found))
+    whole = Run(np.array([100]), np.array([9]), ms[:1], 7, "12")
+    check(("SALB", 2), Run(found, found, ms, 7, "12"), whole, Quality(100, found))
     for matches, checksum in ((8, "12"), (7, "13")):
         with pytest.raises(DataError, match="SALB, 2 matchers: other matches"):
-            check(("SALB", 2), Run(found, ms, matches, checksum), whole, Quality(100, found))
+            check(("SALB", 2), Run(found, found, ms, matches, checksum), whole, Quality(100, found))
     with pytest.raises(DataError, match="posts went elsewhere"):
-        check(("SALB", 2), Run(found, ms, 7, "12"), whole, Quality(100, found[::-1]))
+        check(("SALB", 2), Run(found, found, ms, 7, "12"), whole, Quality(100, found[::-1]))
 
 
 @pytest.mark.slow

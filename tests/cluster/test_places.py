@@ -191,7 +191,7 @@ def test_routers_of_other_grids_are_not_joined() -> None:
 
 def test_placers_and_routings_by_words_are_refused_where_places_are_divided() -> None:
     for placer in (Anycast(), Lasp(2)):
-        with pytest.raises(DataError, match="by the rarest term"):
+        with pytest.raises(DataError, match="use placement='rarest', or a mapping of terms"):
             place(few("fire"), two_halves(), placer=placer)
-    with pytest.raises(DataError, match="routing by guards"):
+    with pytest.raises(DataError, match="use routing='guards'"):
         place(few("fire"), two_halves(), None, ENGLISH, routing="words")

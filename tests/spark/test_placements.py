@@ -25,6 +25,7 @@ from tidings.index.subscribers import with_all_columns
 from tidings.language import parse
 from tidings.model import DataError, Subscription
 from tidings.partitioning import Mapping, Move
+from tidings.partitioning.hybrid import PlacePartitionerName
 from tidings.partitioning.learning import PartitionerName
 from tidings.placement import Lasp, PlacementPolicy, PlacerName
 from tidings.registry import Registry
@@ -102,6 +103,40 @@ def test_every_partitioner_and_placer_delivers_what_brute_force_does(
         world.check(release)
 
 
+@pytest.mark.parametrize("partitioner", get_args(PlacePartitionerName))
+def test_every_partitioner_of_places_delivers_what_brute_force_does(
+    world: World, partitioner: PlacePartitionerName
+) -> None:
+    if partitioner == "hypergraph":
+        pytest.importorskip("pymetis")
+    releases = world.releases("rarest")
+    releases.release(world.registry, world.registry.version)
+    world.home.mappings.put(*MappingLearner(world.home, Learn(partitioner), world.registry).learn())
+    for number in range(3):
+        release = releases.release(world.registry, world.registry.version)
+        assert release.mapping == "learned-1"
+        world.check(release)
+        world.change()
+        if number:
+            releases = world.releases("rarest")
+
+
+@pytest.mark.parametrize("placement", ["random", "lasp"])
+def test_a_placement_by_words_and_a_mapping_of_places_are_refused_with_the_way_out(
+    world: World, placement: str
+) -> None:
+    world.releases(placement).release(world.registry, world.registry.version)
+    with pytest.raises(DataError, match=f"by {placement}; start it with placement='rarest'"):
+        MappingLearner(world.home, Learn("hybrid"), world.registry).learn()
+    world.releases("rarest").release(world.registry, world.registry.version)
+    world.change()
+    rarest = world.releases("rarest")
+    rarest.release(world.registry, world.registry.version)
+    world.home.mappings.put(*MappingLearner(world.home, Learn("hybrid"), world.registry).learn())
+    with pytest.raises(DataError, match="tidings learn --partitioner refined"):
+        world.releases(placement).release(world.registry, world.registry.version)
+
+
 @pytest.mark.parametrize("placement", ["random", "lasp"])
 def test_what_a_page_promises_is_what_the_placement_does_then(world: World, placement: str) -> None:
     releases = world.releases(placement)
@@ -169,7 +204,9 @@ def test_lasp_knows_the_words_of_each_matcher_after_changes_moves_and_a_restart(
 
 
 def test_unknown_names_are_refused_with_those_that_are_known() -> None:
-    with pytest.raises(DataError, match="refined, salb, hash, gc, gfc, gfcl, gnfcl, got 'best'"):
+    with pytest.raises(
+        DataError, match=r"refined, salb, hash, gc, gfc, gfcl, gnfcl, hybrid, grid, .*, metric, got 'best'"
+    ):
         Learn("best")  # type: ignore[arg-type]
     with pytest.raises(DataError, match="rarest, random, lasp, got 'nearest'"):
         PlacementPolicy.of("nearest")

@@ -17,6 +17,8 @@ from tidings.cli.terminal import cell
 from tidings.model import DataError
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from tidings.cluster.learning import Count
     from tidings.cluster.mappings import MappingPage
 
@@ -32,6 +34,13 @@ class Partitioning(StrEnum):
     gfc = "gfc"
     gfcl = "gfcl"
     gnfcl = "gnfcl"
+    hybrid = "hybrid"
+    grid = "grid"
+    kd_tree = "kd-tree"
+    r_tree = "r-tree"
+    frequency = "frequency"
+    hypergraph = "hypergraph"
+    metric = "metric"
 
 
 def learn(  # noqa: PLR0913  # each is an option
@@ -40,13 +49,18 @@ def learn(  # noqa: PLR0913  # each is an option
     matchers: Annotated[int | None, typer.Option(min=1, max=256, help="As many as now, if not said.")] = None,
     partitioner: Annotated[
         Partitioning,
-        typer.Option(help="salb is that of the paper; refined sends posts less; gc, gfc, gfcl and gnfcl need METIS."),
+        typer.Option(
+            help="salb is that of the paper; refined sends posts less; gc, gfc, gfcl and gnfcl need METIS. hybrid "
+            "divides places and words, grid, kd-tree and r-tree places, frequency, hypergraph and metric words, by "
+            "posts and subscriptions together; these need --registry."
+        ),
     ] = Partitioning.refined,
     split: Annotated[
         Path | None, typer.Option(help="Give hot terms several matchers; for that, name the registry.")
     ] = None,
     registry: Annotated[
-        Path | None, typer.Option(help="The registry; needed where the pipeline has another placement than rarest.")
+        Path | None,
+        typer.Option(help="The registry; needed to divide places, and for another placement than rarest."),
     ] = None,
     posts: Annotated[
         Path | None, typer.Option(help="Learn from these, by Spark, not from those the pipeline has kept: Parquet.")
@@ -70,12 +84,29 @@ def learn(  # noqa: PLR0913  # each is an option
     known = None if named is None else Registry(named)
     if known is not None and known.version < 0:
         raise DataError(f"there is no registry at {str(named)!r}; name the folder where subscriptions are kept")
-    mapping_learner = MappingLearner(PipelineFolder(checkpoint), Learn(partitioner.value, split is not None), known)
+    rule = Learn(partitioner.value, split is not None)
+    mapping_learner = MappingLearner(PipelineFolder(checkpoint), rule, known)
     with progress("learning", None):
-        mapping, page = mapping_learner.learn(matchers, None if posts is None else _counted(posts, split is not None))
+        if posts is None:
+            mapping, page = mapping_learner.learn(matchers)
+        elif rule.divides_places:
+            mapping, page = mapping_learner.learn(matchers, posts=_taken(posts, rule.keep_posts))
+        else:
+            mapping, page = mapping_learner.learn(matchers, _counted(posts, split is not None))
     if not dry_run:
         page = mapping_learner.home.mappings.put(mapping, page)
     _print(page, output_format)
+
+
+def _taken(path: Path, most: int) -> pa.Table:
+    """A sample of the posts of a file or folder, taken by Spark: those whose ids have the lowest hashes."""
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415  # as everybody calls it
+
+    from tidings.spark.config import started  # noqa: PLC0415
+    from tidings.spark.sinks import spark_path  # noqa: PLC0415
+
+    posts = started("tidings learn", {"spark.ui.enabled": "false"}).read.parquet(spark_path(path))
+    return posts.orderBy(F.xxhash64("id")).limit(most).toArrow()
 
 
 def _counted(path: Path, split: bool) -> Count:

@@ -78,8 +78,14 @@ def place(
     if routing not in ("guards", "words"):
         raise DataError(f"routing is by guards or by words, got {routing!r}")
     gridt = mapping.parcels.gridt
-    if gridt is not None and (routing == "words" or placer != RAREST):
-        raise DataError("where places are divided, placement is by the rarest term and routing by guards; choose these")
+    if gridt is not None and routing == "words":
+        raise DataError("where places are divided, posts are sent for words in regions; use routing='guards'")
+    if gridt is not None and placer != RAREST:
+        raise DataError(
+            f"where places are divided, a subscription is placed by its rarest term in each region, not by "
+            f"{type(placer).__name__}; use placement='rarest', or a mapping of terms (tidings learn "
+            "--partitioner refined)"
+        )
     table = latest(table)
     asked = conjunctions_of(table["query"], analyser, Sample(analyser) if sample is None else sample, gridt)
     choices = Choices.of(table["id"], asked, mapping)

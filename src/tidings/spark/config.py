@@ -20,7 +20,8 @@
 
     [learn]                        # may be left out: when a mapping is learned where matchers share the index
     after_posts = 50_000           # every_s, imbalance, batches, split, keep_posts, and partitioner: "refined",
-                                   # "salb", "hash", or by METIS "gc", "gfc", "gfcl", "gnfcl"
+                                   # "salb", "hash", or by METIS "gc", "gfc", "gfcl", "gnfcl"; words and places:
+                                   # "hybrid", "grid", "kd-tree", "r-tree", "frequency", "hypergraph", "metric"
     [placement]                    # may be left out: where a subscription lives that several matchers could have
     placer = "lasp"                # slope, intercept; or "random": seed; or "rarest"
 

@@ -33,9 +33,14 @@ _DIVIDE: dict[str, text.Divide] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Text:
-    """By words alone: each word has one matcher, wherever it is asked for."""
+    """By words alone: each word has one matcher, wherever it is asked for.
+
+    ``level``: with 0 a post is sent if one of its words is asked for anywhere. With more, as other partitioners do,
+    only if one is asked for near it: what is asked for is known for regions of 2^level columns and rows.
+    """
 
     method: TextMethod = "metric"
+    level: int = 0
     costs: LoadCosts = COSTS
 
     def __post_init__(self) -> None:
@@ -44,9 +49,11 @@ class Text:
     def leaves(self, workload: Workload, matchers: int) -> KdtLeaves:
         """The leaves: the words of each matcher."""
         check_matchers(matchers)
-        ground = Ground.of(workload, self.costs, level=0)
-        nodes = text.divided(ground, ground.whole(), matchers, _DIVIDE[self.method])
-        return KdtLeaves(ground, nodes, np.arange(len(nodes), dtype=np.int32), matchers)
+        ground = Ground.of(workload, self.costs, self.level)
+        parts = (ground.map(), ground.everywhere()) if self.level else (ground.whole(),)
+        each = [text.divided(ground, part, matchers, _DIVIDE[self.method]) for part in parts if len(part.entries)]
+        owner = np.concatenate([np.zeros(0, dtype=np.int32), *(np.arange(len(own), dtype=np.int32) for own in each)])
+        return KdtLeaves(ground, [leaf for own in each for leaf in own], owner, matchers)
 
     def partition(self, workload: Workload, matchers: int) -> Mapping:
         """The mapping of the leaves."""

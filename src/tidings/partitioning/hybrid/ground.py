@@ -176,13 +176,13 @@ class Ground:
         )  # fmt: skip
 
     def within(self, node: Node, block: Block) -> Node:
-        """The part of a whole node in some of its cells."""
+        """The part of a node in some of its cells."""
         west, south, east, north = block
         x, y = (lines[node.posts] for lines in self.places)
         own = self.blocks[node.entries]
         posts = (west <= x) & (x <= east) & (south <= y) & (y <= north)
         entries = (own[:, 0] <= east) & (own[:, 2] >= west) & (own[:, 1] <= north) & (own[:, 3] >= south)
-        return self.node(block, None, node.posts[posts], node.entries[entries])
+        return self.node(block, node.words, node.posts[posts], node.entries[entries])
 
 
 def _with_first(sets: TermSets, also: bool) -> TermSets:

@@ -8,16 +8,17 @@ Departs from the paper, which gives no values and no tolerance for |α - sim| �
 
 * A node is cut in the first phase only if it has ``fewest`` posts, and while there are at most a quarter of θ: the
   similarity of ever smaller samples falls by chance alone.
-* With ``compare`` a node of Nt is cut by space where that is cheaper, and the second phase also begins with a kd-tree
-  and with words alone; the best is taken. So the hybrid is no worse than these, on the sample. Without, as in the
-  paper, Nt is divided by text in any case.
 * Of all rounds of the second phase the one with the least maximum of loads is taken.
+* With ``compare`` a node of Nt is cut by space where that is cheaper. The best cuts by words and places, however alike
+  posts and queries are, are tried as well (:mod:`tidings.partitioning.hybrid.kdt`). Both are made better step by step
+  (:mod:`tidings.partitioning.hybrid.growing`), and the one with the least maximum of loads is taken. So the hybrid is
+  no worse than a kd-tree and than words alone, on the sample. Without ``compare``, as in the paper, Nt is divided by
+  text in any case.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
 
@@ -25,10 +26,12 @@ import numpy as np
 
 from tidings.model import DataError
 from tidings.partitioning.hybrid import space, text
-from tidings.partitioning.hybrid.bases import LEVEL
+from tidings.partitioning.hybrid.bases import LEVEL, everywhere
 from tidings.partitioning.hybrid.ground import Ground, Node
+from tidings.partitioning.hybrid.growing import grown
+from tidings.partitioning.hybrid.kdt import best_leaves
 from tidings.partitioning.hybrid.leaves import KdtLeaves
-from tidings.partitioning.hybrid.merging import Merged, merged, numbers_of_parts
+from tidings.partitioning.hybrid.merging import Merged, merged, numbers_of_parts, refined
 from tidings.partitioning.hybrid.workload import Workload
 from tidings.partitioning.load import COSTS, LoadCosts
 from tidings.partitioning.mapping import Mapping, check_matchers
@@ -74,21 +77,27 @@ class Hybrid:
         """The leaves and their matchers. Cost: seconds for 100,000 posts and queries and 8 matchers."""
         check_matchers(matchers)
         ground = Ground.of(workload, self.costs, self.level)
-        rounds = [self._second_phase(ground, tree, matchers) for tree in self._trees(ground, matchers)]
+        rounds = [self._second_phase(ground, self._tree(ground, matchers), matchers)]
+        if self.compare:
+            rounds += self._others(ground, matchers)
+            rounds = [grown(ground, nodes, own.owner, matchers, self.most * matchers) for nodes, own in rounds]
         nodes, found = min(rounds, key=lambda own: float(own[1].loads.max()))
         return KdtLeaves(ground, nodes, found.owner, matchers)
 
-    def _trees(self, ground: Ground, matchers: int) -> Iterator[_Tree]:
-        """Where the second phase begins, the tree of the first one first."""
+    def _tree(self, ground: Ground, matchers: int) -> _Tree:
+        """Where the second phase begins: what the first one has found, and what asks for no place."""
         rest = ground.everywhere()
         tree = self._first_phase(ground, max(self.most * matchers // 4, 1))
         if len(rest.entries):
             tree.add(rest, True)
-        yield self._cut_to(ground, tree, matchers) if len(tree) < matchers else tree
-        if self.compare:
-            others = text.divided(ground, rest, matchers) if len(rest.entries) else []
-            for leaves in (space.kd_tree(ground, ground.map(), matchers), text.divided(ground, ground.map(), matchers)):
-                yield _Tree([*leaves, *others], [not leaf.is_whole for leaf in [*leaves, *others]])
+        return self._cut_to(ground, tree, matchers) if len(tree) < matchers else tree
+
+    @staticmethod
+    def _others(ground: Ground, matchers: int) -> list[tuple[list[Node], Merged]]:
+        """Other leaves to begin with: those of the best cuts."""
+        leaves, rest = best_leaves(ground, ground.map(), matchers), everywhere(ground, matchers)
+        owner = np.concatenate([np.arange(len(own), dtype=np.int32) for own in (leaves, rest)])
+        return [([*leaves, *rest], refined(ground, [*leaves, *rest], matchers, owner))]
 
     # ------------------------------------------------------------------------------------------------ first phase
 

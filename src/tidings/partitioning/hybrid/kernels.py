@@ -14,6 +14,9 @@ from __future__ import annotations
 import numba
 import numpy as np
 
+POWER = 6.0
+"""Of loads that are summed up instead of their maximum: where it is large, only the largest load counts."""
+
 
 @numba.njit(cache=True, nogil=True)
 def load(costs, posts, queries):
@@ -164,6 +167,76 @@ def merge(order, post_offsets, posts, query_offsets, queries, costs, has_post, h
             has_post[posts[k], best] = 1
         for k in range(query_offsets[n], query_offsets[n + 1]):
             has_query[queries[k], best] = 1
+
+
+@numba.njit(cache=True, nogil=True)
+def count_at(offsets, members, owner, has):
+    """Fill ``has`` int32[members, matchers] with how many leaves of each matcher have each post (or query)."""
+    for n in range(len(owner)):
+        for k in range(offsets[n], offsets[n + 1]):
+            has[members[k], owner[n]] += 1
+
+
+@numba.njit(cache=True, nogil=True)
+def changes(begin, end, members, has, own, more):
+    """Of one leaf: fill ``more`` float64[matchers] with how many posts (or queries) it would bring to each matcher;
+    returns how many its owner would lose."""
+    lost = 0
+    more[:] = end - begin
+    for k in range(begin, end):
+        row = has[members[k]]
+        lost += row[own] == 1
+        for m in range(len(row)):
+            more[m] -= row[m] > 0
+    return lost
+
+
+@numba.njit(cache=True, nogil=True)
+def refine(order, post_offsets, posts, query_offsets, queries, costs, has_post, has_query, owner, at, rounds):
+    """Move leaves one by one, in ``order``, while that lowers the sum of the ``POWER``-th powers of the loads.
+
+    ``has_post`` and ``has_query`` as :func:`count_at` fills them, ``owner`` and ``at`` as :func:`merge` does; all of
+    them are kept up. At most so many ``rounds`` over all leaves.
+    """
+    count = at.shape[1]
+    more = np.empty((2, count), dtype=np.float64)
+    for _ in range(rounds):
+        moved = 0
+        for n in order:
+            own = owner[n]
+            p0, p1, q0, q1 = post_offsets[n], post_offsets[n + 1], query_offsets[n], query_offsets[n + 1]
+            lost_posts = changes(p0, p1, posts, has_post, own, more[0])
+            lost_queries = changes(q0, q1, queries, has_query, own, more[1])
+            left = load(costs, at[0, own] - lost_posts, at[1, own] - lost_queries)
+            scale = at[2].max()
+            if scale <= 0:
+                return
+            saved = (at[2, own] / scale) ** POWER - (left / scale) ** POWER
+            best, most = own, 1e-9
+            for m in range(count):
+                if m != own:
+                    after = load(costs, at[0, m] + more[0, m], at[1, m] + more[1, m])
+                    gain = saved - (after / scale) ** POWER + (at[2, m] / scale) ** POWER
+                    if gain > most:
+                        best, most = m, gain
+            if best == own:
+                continue
+            moved += 1
+            owner[n] = best
+            at[0, own] -= lost_posts
+            at[1, own] -= lost_queries
+            at[2, own] = left
+            at[0, best] += more[0, best]
+            at[1, best] += more[1, best]
+            at[2, best] = load(costs, at[0, best], at[1, best])
+            for k in range(p0, p1):
+                has_post[posts[k], own] -= 1
+                has_post[posts[k], best] += 1
+            for k in range(q0, q1):
+                has_query[queries[k], own] -= 1
+                has_query[queries[k], best] += 1
+        if not moved:
+            return
 
 
 @numba.njit(cache=True, nogil=True)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tidings.arrays import IdArray
-from tidings.partitioning.gridt.gridt import Gridt, WordShare
-from tidings.partitioning.hybrid.ground import Ground, Node
+from tidings.partitioning.gridt.gridt import Block, Gridt, WordShare
+from tidings.partitioning.hybrid.ground import Ground, Node, halves
 from tidings.partitioning.mapping import Mapping, hash_names
 
 
@@ -30,9 +30,56 @@ class KdtLeaves:
         work, none = self.ground.workload, np.zeros(0, dtype=np.uint64)
         hashes = hash_names(work.names)
         words = [np.unique(work.entry_word[node.entries]) if node.words is None else node.words for node in self.nodes]
-        shares = [WordShare(node.block, hashes[own]) for node, own in zip(self.nodes, words, strict=True)]
-        everywhere = self.owner[[node.block is None for node in self.nodes]]
-        padding = np.setdiff1d(np.arange(self.matchers, dtype=np.int32), everywhere)
+        everywhere = [n for n, node in enumerate(self.nodes) if node.block is None]
+        last = self.ground.grid.side - 1
+        whole: Block = (0, 0, last, last)
+        placed: list[tuple[int, Block]] = [(n, node.block) for n, node in enumerate(self.nodes) if node.block]
+        at: list[tuple[int, Block | None]] = [(n, block) for block, own in tiles(whole, placed) for n in own]
+        at += [(n, None) for n in everywhere]
+        shares = [WordShare(block, hashes[words[n]]) for n, block in at]
+        padding = np.setdiff1d(np.arange(self.matchers, dtype=np.int32), self.owner[everywhere])
         shares += [WordShare(None, none) for _ in padding]
         gridt, share = Gridt.flattened(self.ground.grid, shares, self.ground.fine)
-        return Mapping(gridt, np.concatenate([self.owner, padding])[share], self.matchers)
+        owner = np.concatenate([self.owner[[n for n, _ in at]], padding]).astype(np.int32)
+        return Mapping(gridt, owner[share], self.matchers)
+
+
+def tiles(block: Block, leaves: Sequence[tuple[int, Block]]) -> list[tuple[Block, list[int]]]:
+    """A block cut where leaves begin and end, so that each leaf has all of a tile or nothing; and the leaves of each.
+
+    Leaves are numbers and their blocks, which may overlap: there they share words. Of all lines the one that cuts the
+    fewest leaves is taken first, so leaves of a kd-tree stay whole.
+
+    >>> tiles((0, 0, 7, 7), [(0, (0, 0, 3, 7)), (1, (4, 0, 7, 7)), (2, (0, 0, 7, 7))])
+    [((0, 0, 3, 7), [0, 2]), ((4, 0, 7, 7), [1, 2])]
+    """
+    members: dict[Block, list[int]] = {}
+    for n, own in leaves:
+        members.setdefault(own, []).append(n)
+    if sum(map(_size, members)) == _size(block):  # they are equal or apart
+        return list(members.items())
+    cuts = {(axis, line) for own in members for axis in (0, 1) for line in (own[axis], own[2 + axis] + 1)}
+    inner = [cut for cut in sorted(cuts) if _is_cut(block, *cut)]
+    if not inner:
+        return [(block, [n for n, _ in leaves])] if leaves else []
+    axis, line = min(inner, key=lambda cut: sum(_is_cut(own, *cut) for own in members))
+    parts = []
+    for half in halves(block, axis, line):
+        parts += tiles(half, [(n, _common(own, half)) for n, own in leaves if _meet(own, half)])
+    return parts
+
+
+def _size(block: Block) -> int:
+    return (block[2] - block[0] + 1) * (block[3] - block[1] + 1)
+
+
+def _is_cut(block: Block, axis: int, line: int) -> bool:
+    return block[axis] < line <= block[2 + axis]
+
+
+def _meet(one: Block, other: Block) -> bool:
+    return all(one[k] <= other[2 + k] and other[k] <= one[2 + k] for k in (0, 1))
+
+
+def _common(one: Block, other: Block) -> Block:
+    return max(one[0], other[0]), max(one[1], other[1]), min(one[2], other[2]), min(one[3], other[3])

@@ -17,6 +17,8 @@ from tidings.partitioning.hybrid import kernels
 from tidings.partitioning.hybrid.ground import Ground, Node
 from tidings.partitioning.load import FloatArray
 
+_ROUNDS = 20
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Merged:
@@ -40,6 +42,21 @@ def merged(ground: Ground, leaves: Sequence[Node], matchers: int) -> Merged:
     has_query = np.zeros((len(ground.workload.queries), matchers), dtype=np.uint8)
     owner, at = np.zeros(len(leaves), dtype=np.int32), np.zeros((3, matchers))
     kernels.merge(order, *posts, *queries, ground.weights, has_post, has_query, owner, at)
+    return Merged(owner, at[2])
+
+
+def refined(ground: Ground, leaves: Sequence[Node], matchers: int, owner: IdArray) -> Merged:
+    """Leaves moved from matcher to matcher, beginning with ``owner``, while that lowers the largest loads."""
+    order = np.argsort([-leaf.load for leaf in leaves], kind="stable")
+    posts, queries = _flat([leaf.sent for leaf in leaves]), _flat([leaf.queries for leaf in leaves])
+    has_post = np.zeros((len(ground.workload.posts), matchers), dtype=np.int32)
+    has_query = np.zeros((len(ground.workload.queries), matchers), dtype=np.int32)
+    kernels.count_at(*posts, owner, has_post)
+    kernels.count_at(*queries, owner, has_query)
+    counts = [np.count_nonzero(has, axis=0) for has in (has_post, has_query)]
+    at = np.stack([*counts, ground.loads(*counts)]).astype(np.float64)
+    owner = owner.copy()
+    kernels.refine(order, *posts, *queries, ground.weights, has_post, has_query, owner, at, _ROUNDS)
     return Merged(owner, at[2])
 
 

@@ -18,9 +18,11 @@ from tidings.arrays import IdArray, IntArray
 from tidings.language import Conjunction, Sequence, parse_normal
 from tidings.model import DataError
 from tidings.partitioning.gridt.areas import area_of
-from tidings.partitioning.load import FloatArray
+from tidings.partitioning.load import FloatArray, LoadCosts
 from tidings.tables.checked import Publications
 from tidings.tables.columns import place_columns
+
+_POSTS_PER_INSERTION = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,6 +121,19 @@ class Workload:
             self.entry_box,
             self.deletions,
         )
+
+
+def sample_costs(costs: LoadCosts, posts: int, queries: int, standing: int) -> LoadCosts:
+    """Costs where each of some queries stands for several of all ``standing`` ones, in the time of so many posts.
+
+    In that time one is inserted and one deleted for every 10 posts ([PS2] VI-A).
+
+    >>> sample_costs(LoadCosts(pair=1, post=1, insertion=5, deletion=1), posts=100, queries=20, standing=40)
+    LoadCosts(pair=2.0, post=1, insertion=2.5, deletion=0.5)
+    """
+    churn = posts / _POSTS_PER_INSERTION / max(queries, 1)
+    pair = costs.pair * max(standing, 1) / max(queries, 1)
+    return LoadCosts(pair, costs.post, costs.insertion * churn, costs.deletion * churn)
 
 
 def _posts(table: pa.Table, analyser: Analyser, words: Vocabulary) -> TermSets:

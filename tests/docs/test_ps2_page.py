@@ -1,0 +1,92 @@
+"""Are the numbers of the page of [PS2] those of the result files, and do they show what the page says?
+
+A comment before each table says what it is: ``<!-- ps2-FILE: ROWS by COLUMNS, VALUE where NAME=VALUE … -->``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "papers" / "ps2.md").read_text(encoding="utf-8")
+_TABLE = re.compile(r"<!-- (ps2-[\w-]+): (\w+) by (\w+), (\w+)(?: where ([^>]*?))? -->\n+((?:\|.*\n)+)")
+_BESIDE = re.compile(r"<!-- (ps2-[\w-]+): (\w+) with ([\w ]+?)(?: where ([^>]*?))? -->\n+((?:\|.*\n)+)")
+
+Row = dict[str, Any]
+
+
+def rows_of(name: str) -> list[Row]:
+    figures = json.loads((ROOT / "docs" / "results" / f"{name}.json").read_text(encoding="utf-8"))["figures"]
+    columns = {key: value for key, value in figures.items() if isinstance(value, list)}
+    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+
+
+def one(rows: list[Row], **labels: object) -> Row:
+    (row,) = (row for row in rows if all(str(row[name]) == str(value) for name, value in labels.items()))
+    return row
+
+
+def cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip().strip("|").split("|")]
+
+
+def labels_of(where: str | None) -> dict[str, str]:
+    return dict(pair.split("=") for pair in (where or "").split())
+
+
+@pytest.mark.parametrize("table", [match.groups() for match in _TABLE.finditer(PAGE)])
+def test_every_number_of_a_table_is_in_its_result_file(table: tuple[str, ...]) -> None:
+    name, down, across, value, where, text = table
+    rows, lines = rows_of(name), text.splitlines()
+    for line in lines[2:]:
+        first, *numbers = cells(line)
+        for head, number in zip(cells(lines[0])[1:], numbers, strict=True):
+            found = one(rows, **labels_of(where), **{down: first, across: head})[value]
+            assert number == f"{found:,.{len(number.partition('.')[2])}f}", (name, first, head)
+
+
+@pytest.mark.parametrize("table", [match.groups() for match in _BESIDE.finditer(PAGE)])
+def test_every_number_side_by_side_is_in_its_result_file(table: tuple[str, ...]) -> None:
+    name, down, values, where, text = table
+    rows, lines = rows_of(name), text.splitlines()
+    for line in lines[2:]:
+        first, *numbers = cells(line)
+        found = one(rows, **labels_of(where), **{down: first})
+        for value, number in zip(values.split(), numbers, strict=True):
+            assert number == f"{found[value]:,.{len(number.partition('.')[2])}f}", (name, first, value)
+
+
+def test_the_page_has_tables_of_every_result_file() -> None:
+    named = {match[1] for pattern in (_TABLE, _BESIDE) for match in pattern.finditer(PAGE)}
+    assert named >= {"ps2-hybrid"}
+
+
+def hybrids() -> list[Row]:
+    return [row for row in rows_of("ps2-hybrid") if row["partitioner"] == "hybrid"]
+
+
+def test_the_hybrid_is_behind_only_where_the_page_says_so() -> None:
+    behind = {(row["map"], row["length"], row["queries"]): row["by_best_base"] for row in hybrids()}
+    assert len(behind) == 27
+    short = {key: round(ahead, 2) for key, ahead in behind.items() if ahead < 0.97}
+    assert short == {("city", "short", "q2"): 0.94, ("city", "short", "q3"): 0.94}
+    assert min(ahead for (name, _, _), ahead in behind.items() if name != "city") >= 1
+
+
+def test_how_far_the_hybrid_is_ahead_where_regions_differ_is_told() -> None:
+    by = {row["length"]: row["by_best_base"] for row in hybrids() if (row["map"], row["queries"]) == ("country", "q3")}
+    assert {length: int(100 * (ahead - 1)) for length, ahead in by.items()} == {"short": 7, "own": 22, "long": 10}
+
+
+def test_what_is_told_of_bases_follows_from_their_loads() -> None:
+    rows = rows_of("ps2-hybrid")
+    for row in rows:
+        same = [own for own in rows if all(own[name] == row[name] for name in ("map", "length", "queries"))]
+        bases = [own for own in same if own["partitioner"] not in ("hybrid", "as in the paper")]
+        assert row["by_best_base"] == round(min(own["largest_load"] for own in bases) / row["largest_load"], 3)
+        assert row["by_bound"] >= 1
