@@ -17,7 +17,8 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.matching import best_and_median
-from benchmarks.ps2.division import WORKLOADS, Plan, read_notes
+from benchmarks.ps2.corpus import read_notes
+from benchmarks.ps2.division import WORKLOADS, Plan
 from tidings.analysis import ENGLISH
 from tidings.cluster import place
 from tidings.model import DataError

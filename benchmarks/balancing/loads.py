@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks.balancing.world import World
 from benchmarks.matching import Advance, silent
-from tidings.balancing import Work
+from tidings.balancing import WorkDone
 from tidings.cluster import Cluster
 from tidings.partitioning.load import FloatArray, LoadCosts, fitted
 
@@ -28,7 +28,7 @@ def measure(world: World, most: int, matchers: int = 8, advance: Advance = silen
     rows = rng.permutation(len(world.region))[:most]
     asked = world.queries(rows, kinds, "s")
     cluster = Cluster(world.mapping(asked.slice(0, min(most, 10_000)), matchers))
-    found: list[tuple[Work, np.ndarray[Any, Any]]] = []
+    found: list[tuple[WorkDone, np.ndarray[Any, Any]]] = []
     for before, size in zip([0, *sizes[:-1]], sizes, strict=True):
         step = (size - before) // 4
         for part in range(4):
@@ -48,7 +48,7 @@ def measure(world: World, most: int, matchers: int = 8, advance: Advance = silen
     return _figures(found, most, matchers, world.seed)
 
 
-def _done(cluster: Cluster, work: Any) -> Work:
+def _done(cluster: Cluster, work: Any) -> WorkDone:
     before = cluster.loads().matchers
     work()
     return cluster.loads().matchers - before
@@ -58,7 +58,7 @@ def _standing(cluster: Cluster) -> np.ndarray[Any, Any]:
     return np.array([len(member.index) for member in cluster.members])
 
 
-def _figures(found: list[tuple[Work, np.ndarray[Any, Any]]], most: int, matchers: int, seed: int) -> dict[str, Any]:
+def _figures(found: list[tuple[WorkDone, np.ndarray[Any, Any]]], most: int, matchers: int, seed: int) -> dict[str, Any]:
     columns = [
         np.concatenate([getattr(work, name) for work, _ in found]).astype(np.float64)
         for name in ("candidates", "posts", "insertions", "deletions", "ms")

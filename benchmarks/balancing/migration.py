@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.balancing.world import World
 from benchmarks.matching import Advance, silent
-from tidings.balancing import SELECTORS, Estimate, Formula, Loads, Work
+from tidings.balancing import SELECTORS, Estimate, Formula, Loads, WorkDone
 from tidings.balancing.migration import RandomChoice
 from tidings.cluster.counting import by_parcel, touched
 from tidings.cluster.placing import place
@@ -30,7 +30,7 @@ def measure(
     router = place(asked, mapping).router
     touches, count = touched(router, world.posts.slice(0, posts)), mapping.parcels.count
     filed = by_parcel(router.parcels, router.filed, count)
-    loads = Loads(Work.none(matchers), Work.none(count), filed, touches)
+    loads = Loads(WorkDone.none(matchers), WorkDone.none(count), filed, touches)
     rows: dict[str, list[Any]] = {"formula": [], "algorithm": [], "carried_by_dp": [], "ms": []}
     formulas: tuple[tuple[Formula, LoadCosts], ...] = (("paper", _DEF_3), ("counted", COUNTED))
     for formula, costs in formulas:

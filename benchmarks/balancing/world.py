@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchmarks.ps2.division import read_notes
+from benchmarks.ps2.corpus import read_notes
 from tidings.analysis import ENGLISH
 from tidings.partitioning import Mapping
 from tidings.partitioning.finer import finer

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tidings.balancing import Loads, Touches, Work
+from tidings.balancing import Loads, Touches, WorkDone
 from tidings.partitioning import Mapping
 from tidings.partitioning.finer import finer
 from tidings.partitioning.gridt import Grid, Gridt, WordShare
@@ -19,9 +19,9 @@ def loads_of(posts: Sequence[Sequence[int]], filed: Sequence[int], matchers: int
     rows = np.repeat(np.arange(len(posts)), [len(own) for own in posts])
     parcels = np.array([parcel for own in posts for parcel in own], dtype=np.int64)
     touches = Touches.of(rows, parcels, np.ones(len(parcels), dtype=np.int64))
-    work = Work.none(len(filed))
+    work = WorkDone.none(len(filed))
     work.posts[:] = touches.by_parcel(len(filed))
-    return Loads(Work.none(matchers), work, np.array(filed, dtype=np.int64), touches)
+    return Loads(WorkDone.none(matchers), work, np.array(filed, dtype=np.int64), touches)
 
 
 def words(owner: Sequence[int], matchers: int = 2) -> Mapping:

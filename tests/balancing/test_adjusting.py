@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from tests.balancing.hand import loads_of, words
-from tidings.balancing import Adjuster, Detector, Loads, Local, Work
+from tidings.balancing import Adjuster, Detector, Loads, Local, WorkDone
 from tidings.cluster import Cluster
 from tidings.model import DataError
 from tidings.partitioning import Mapping, Move
@@ -44,7 +44,7 @@ def test_a_detector_that_always_fires_is_refused(bad: dict[str, float]) -> None:
 def since_the_beginning(batches: int) -> Loads:
     """Loads of so many batches, in each of which matcher 0 gets nine posts and matcher 1 one."""
     loads = loads_of([[p] for p in (0, 1, 2, 3, 4, 5, 6, 7, 8, 9)], [1] * 10)
-    work = Work.none(2)
+    work = WorkDone.none(2)
     work.posts[:] = [9 * batches, batches]
     return Loads(work, loads.parcels, loads.filed, loads.touches)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tidings.balancing.detecting import Detector
-from tidings.balancing.loads import Loads, Work
+from tidings.balancing.loads import Loads, WorkDone
 from tidings.balancing.local import Balancer, Local
 from tidings.partitioning import Mapping, Move
 from tidings.partitioning.load import COUNTED, FloatArray, LoadCosts
@@ -19,7 +19,7 @@ class Adjuster:
     detector: Detector = field(default_factory=Detector)
     costs: LoadCosts = COUNTED
     _history: list[FloatArray] = field(default_factory=list, init=False)
-    _before: Work | None = field(default=None, init=False)
+    _before: WorkDone | None = field(default=None, init=False)
 
     def look(self, loads: Loads, mapping: Mapping) -> list[Move]:
         """After a batch, with all loads since the last move: what is to be moved now, mostly nothing.
@@ -28,7 +28,7 @@ class Adjuster:
         """
         work, before = loads.matchers, self._before
         if before is None or bool((work.posts < before.posts).any()):
-            before, self._history = Work.none(len(work)), []
+            before, self._history = WorkDone.none(len(work)), []
         self._history.append(batch_loads(work - before, self.costs))
         self._before = work
         if not self.detector.is_due(self._history):
@@ -39,7 +39,7 @@ class Adjuster:
         return moves
 
 
-def batch_loads(work: Work, costs: LoadCosts) -> FloatArray:
+def batch_loads(work: WorkDone, costs: LoadCosts) -> FloatArray:
     """The load of each matcher: [PS2] Def. 1, with the entries that were looked at as pairs."""
     loads: FloatArray = costs.of(work.candidates, work.posts, work.insertions, work.deletions)
     return loads

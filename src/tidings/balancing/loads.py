@@ -13,7 +13,7 @@ from tidings.partitioning.load import COUNTED, FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Work:
+class WorkDone:
     """Counters side by side: element i is of matcher i, or of parcel i. int64, but for ``ms`` (float64).
 
     ``posts`` came, ``candidates`` entries were looked at, ``matches`` were delivered, ``insertions`` and ``deletions``
@@ -28,7 +28,7 @@ class Work:
     ms: FloatArray
 
     @classmethod
-    def none(cls, count: int) -> Work:
+    def none(cls, count: int) -> WorkDone:
         """No work of so many."""
         posts, candidates, matches, insertions, deletions = (np.zeros(count, dtype=np.int64) for _ in range(5))
         return cls(posts, candidates, matches, insertions, deletions, np.zeros(count))
@@ -36,13 +36,13 @@ class Work:
     def __len__(self) -> int:
         return len(self.posts)
 
-    def __sub__(self, before: Work) -> Work:
+    def __sub__(self, before: WorkDone) -> WorkDone:
         """What was done since then."""
-        return Work(*(getattr(self, field.name) - getattr(before, field.name) for field in fields(self)))
+        return WorkDone(*(getattr(self, field.name) - getattr(before, field.name) for field in fields(self)))
 
-    def copy(self) -> Work:
+    def copy(self) -> WorkDone:
         """The same in arrays of its own."""
-        return Work(*(getattr(self, field.name).copy() for field in fields(self)))
+        return WorkDone(*(getattr(self, field.name).copy() for field in fields(self)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,13 +111,15 @@ class Loads:
     parcels the latest posts were sent; a post counts at a matcher once, for however many parcels it comes.
     """
 
-    matchers: Work
-    parcels: Work
+    matchers: WorkDone
+    parcels: WorkDone
     filed: IntArray
     touches: Touches
 
     @classmethod
-    def attributed(cls, matchers: Work, parcels: Work, filed: IntArray, touches: Touches, owner: IdArray) -> Loads:
+    def attributed(
+        cls, matchers: WorkDone, parcels: WorkDone, filed: IntArray, touches: Touches, owner: IdArray
+    ) -> Loads:
         """Loads in which each parcel has its part of the matches and milliseconds of its owner.
 
         Matchers count these for all their parcels together. Matches are divided by candidates, milliseconds by

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from tidings.arrays import IdArray, IntArray
-from tidings.balancing import Loads, Touches, Work
+from tidings.balancing import Loads, Touches, WorkDone
 from tidings.cluster.router import Router
 from tidings.partitioning import TermParcels, kernels
 from tidings.tables.checked import Publications
@@ -21,7 +21,7 @@ class Counting:
     """Counts from when it is made."""
 
     def __init__(self, matchers: int, parcels: int) -> None:
-        self._matchers, self._parcels = Work.none(matchers), Work.none(parcels)
+        self._matchers, self._parcels = WorkDone.none(matchers), WorkDone.none(parcels)
         self._recent = deque[tuple[int, Touches]]()
 
     def matched(self, matcher: int, posts: int, candidates: int, matches: int, ms: float) -> None:
@@ -83,7 +83,7 @@ def touched(router: Router, posts: pa.Table) -> Touches:
 def loads_of(router: Router, posts: pa.Table) -> Loads:
     """Loads for posts like these, as a router would send them; no matcher has counted anything."""
     count = len(router.owner)
-    touches, parcels = touched(router, Publications.of(posts).table), Work.none(count)
+    touches, parcels = touched(router, Publications.of(posts).table), WorkDone.none(count)
     parcels.posts[:], parcels.candidates[:] = touches.by_parcel(count), touches.entries_by_parcel(count)
     filed = by_parcel(router.parcels, router.filed, count)
-    return Loads(Work.none(router.matchers), parcels, filed, touches)
+    return Loads(WorkDone.none(router.matchers), parcels, filed, touches)

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from tidings.balancing import UNEVEN, Balancer, Detector, Local, SelectorName, Work, batch_loads
+from tidings.balancing import UNEVEN, Balancer, Detector, Local, SelectorName, WorkDone, batch_loads
 from tidings.cluster.counting import RECENT_POSTS, loads_of
 from tidings.cluster.journal import MatcherReport
 from tidings.cluster.pipeline_folder import PipelineFolder
@@ -136,9 +136,9 @@ class PipelineBalancer:
         self._rests_until = time.monotonic() + _REST * (time.monotonic() - began)
 
 
-def work_of(reports: Iterable[MatcherReport], matchers: int) -> Work:
+def work_of(reports: Iterable[MatcherReport], matchers: int) -> WorkDone:
     """What matchers did in a batch; one that is not told of did nothing."""
-    work = Work.none(matchers)
+    work = WorkDone.none(matchers)
     for report in reports:
         work.posts[report.matcher], work.candidates[report.matcher] = report.posts, report.candidates
         work.matches[report.matcher], work.ms[report.matcher] = report.matches, report.ms
