@@ -105,6 +105,6 @@ def test_those_that_are_left_are_filed_anew_where_most_are_gone(monkeypatch: pyt
 def test_matches_that_do_not_fit_are_found_in_another_go() -> None:
     index = GI2()
     index.add_table(table(**{f"s{n}": "fire OR smoke" for n in range(50)}))
-    index._scratch.widen(1)
+    index._readers.scratch(index._terms).widen(1)
     posts = pa.table({"id": list("abc"), "text": ["fire", "smoke fire", "smoke"]})
     assert len(index.match(posts)) == 150

@@ -27,8 +27,8 @@ from tidings.index.gi2.kernels import match_lists
 from tidings.index.gi2.postings import Postings
 from tidings.index.matcher import Clock
 from tidings.index.predicates import Predicates
-from tidings.index.scanning import BATCH_ROWS, Scratch
-from tidings.index.snapshot import instants_of
+from tidings.index.scanning import BATCH_ROWS
+from tidings.index.snapshot import Readers, instants_of
 from tidings.index.subscribers import Record, Row, RowRoster, latest, table_of
 from tidings.language import normal_form, to_text
 from tidings.model import Subscription
@@ -70,18 +70,17 @@ class GI2:
         level: int = LEVEL,
     ) -> None:
         self._analyser = analyser
-        self._clock = clock
+        self._readers = Readers(analyser, clock)
         places = pa.table({"id": pa.array([], pa.string())}) if sample is None else sample
         self._grid = Grid.of(*place_columns(Publications.of(places).table), level)
         self._region = np.arange(1, self._grid.side**2 + 1, dtype=np.int32)
         self._sample = Sample.of(analyser, sample)
-        self._begin(Scratch(Dictionary(), analyser))
+        self._begin()
 
-    def _begin(self, scratch: Scratch) -> None:
+    def _begin(self) -> None:
         """Hold nothing."""
-        self._scratch = scratch
-        self._predicates = Predicates()
-        self._filer = Filer(scratch.terms, self._predicates, self._sample)
+        self._terms, self._predicates = Dictionary(), Predicates()
+        self._filer = Filer(self._terms, self._predicates, self._sample)
         self._postings = Postings()
         self._rows: list[Row] = []
         self._since, self._until = Growing(np.int64), Growing(np.int64)
@@ -138,7 +137,7 @@ class GI2:
         """All matches of a table; rows that are no publications are left out."""
         parts, counters = list[Deliveries](), np.zeros(3, dtype=np.int64)
         for batch in Publications.of(table).batches(BATCH_ROWS):
-            instants = instants_of(batch.table, instant_key(self._clock()))
+            instants = instants_of(batch.table, instant_key(self._readers.clock()))
             for rows, numbers in self._found(batch, counters):
                 valid = self._valid(instants[rows], numbers)
                 parts.append(Deliveries(batch, rows[valid], RowRoster(self._rows), numbers[valid]))
@@ -154,7 +153,7 @@ class GI2:
 
     def _found(self, batch: Publications, counters: IntArray) -> Iterator[tuple[IdArray, IdArray]]:
         """Rows of a batch and the numbers of the subscriptions that they match, side by side."""
-        scratch, predicates = self._scratch, self._predicates.arrays()
+        scratch, predicates = self._readers.scratch(self._terms), self._predicates.arrays()
         read = scratch.reader.read(batch.table, len(self._predicates.sequence_words) > 0)
         lists = self._postings.lists.local(self._grid.cells(read.lon, read.lat), self._region, read.terms)
         ends, row = np.empty(len(batch), dtype=np.int64), 0
@@ -186,5 +185,5 @@ class GI2:
     def _renew(self) -> None:
         """File those that are left anew, without all that was kept for others."""
         rows = [self._rows[number] for number in self._numbers.values()]
-        self._begin(Scratch(Dictionary(), self._analyser, self._scratch.reader))
+        self._begin()
         self.add_table(table_of(rows))
