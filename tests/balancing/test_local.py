@@ -24,6 +24,12 @@ def test_a_post_that_comes_for_two_parcels_of_a_matcher_counts_once() -> None:
     assert estimate.matchers(np.array([0, 1, 1], dtype=np.int32)).tolist() == [2, 2]
 
 
+def test_a_bulk_of_insertions_does_not_hide_what_posts_bring() -> None:
+    loads = loads_of([[p] for p in (0, 1, 2, 3, 4, 5, 5)], [1] * 6)
+    loads.parcels.insertions[:] = 10_000
+    assert Local(heaviest=0).plan(loads, words([0] * 5 + [1])) != []
+
+
 def test_phase_1_splits_a_cell_by_text_where_that_lowers_the_sum() -> None:
     # West is parcels 2 and 3, at matcher 0, with 10 posts each; 5 and 4 queries. All pairs cost: 20 · 9 + 20 = 200.
     # After the split: 10 · 5 + 10 = 60 and 10 · 4 + 10 = 50, less in all. The smaller one goes: parcel 3.

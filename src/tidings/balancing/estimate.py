@@ -19,7 +19,10 @@ Formula = Literal["counted", "paper"]
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """The load of parcels and of matchers for posts like the latest, and changes at the rate since the last move."""
+    """The load of parcels and of matchers for posts like the latest.
+
+    Insertions and deletions are left out: those of a bulk, as at the beginning, would hide what posts bring.
+    """
 
     loads: Loads
     mapping: Mapping
@@ -36,28 +39,19 @@ class Estimate:
         return self.loads.touches.entries_by_parcel(len(self.loads.filed))
 
     @cached_property
-    def _changes(self) -> tuple[FloatArray, FloatArray]:
-        """Insertions and deletions of each parcel in the time of the latest posts."""
-        work, whole = self.loads.parcels, max(int(self.loads.parcels.posts.sum()), 1)
-        share = min(int(self.posts.sum()) / whole, 1.0)
-        return share * work.insertions.astype(np.float64), share * work.deletions.astype(np.float64)
-
-    @cached_property
     def parcels(self) -> FloatArray:
         """The load of each parcel, as if it were alone."""
         pairs = self._entries if self.formula == "counted" else cell_load(self.posts, self.loads.filed)
-        found: FloatArray = self.costs.of(pairs, self.posts, *self._changes)
+        found: FloatArray = self.costs.of(pairs, self.posts, 0, 0)
         return found
 
     def matchers(self, owner: IdArray) -> FloatArray:
         """The load of each matcher if ``owner[p]`` has parcel p. Cost: a pass over the latest posts."""
         count = self.mapping.matchers
         posts = self.loads.touches.by_matcher(owner, count)
-        entries, filed, insertions, deletions = (
-            np.bincount(owner, own, count) for own in (self._entries, self.loads.filed, *self._changes)
-        )
+        entries, filed = (np.bincount(owner, own, count) for own in (self._entries, self.loads.filed))
         pairs = entries if self.formula == "counted" else cell_load(posts, filed)
-        found: FloatArray = self.costs.of(pairs, posts, insertions, deletions)
+        found: FloatArray = self.costs.of(pairs, posts, 0, 0)
         return found
 
     @cached_property

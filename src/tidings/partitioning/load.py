@@ -50,10 +50,12 @@ class LoadCosts:
 
 
 COSTS = LoadCosts()
-"""Of Def. 1, where a pair is a post and a query that stands at the matcher."""
+"""Of Def. 1, where a pair is a post and a query that stands at the matcher. These are guesses, in units of a post.
+``python -m benchmarks balancing loads`` fits them; with 12,000 queries a pair costs too little to be seen, and an
+insertion as much as 13 posts (docs/results/loads.json)."""
 
 COUNTED = LoadCosts(pair=0.02)
-"""Where a pair is an entry that was looked at."""
+"""Where a pair is an entry that was looked at; a guess as well."""
 
 
 def cell_load(posts: Counts, queries: Counts) -> Any:
