@@ -42,7 +42,7 @@ fuzz: $(READY) ## throw a million random queries at the language
 	@$(BIN)/python tests/language/fuzz.py --count 1000000 $(ARGS)
 
 mutate: $(READY) ## change the code of the core in 204 places, one by one, and see whether the tests notice
-	@NUMBA_OPT=1 $(BIN)/python -m tools.mutants $(ARGS)
+	@NUMBA_OPT=1 TIDINGS_EXAMPLES=all $(BIN)/python -m tools.mutants $(ARGS)
 
 fuzz-posts: $(READY) ## throw a million hostile posts at an engine
 	@PYTHONPATH=. $(BIN)/python tests/engine/fuzz_posts.py --count 1000000 $(ARGS)
@@ -55,7 +55,7 @@ check: require-java $(READY) ## lint, format, types, layers, then all tests but 
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(MAKE) --no-print-directory test
+	TIDINGS_EXAMPLES=all $(MAKE) --no-print-directory test
 	$(MAKE) --no-print-directory test-thorough
 
 format: $(READY) ## format the code and mend what ruff can mend

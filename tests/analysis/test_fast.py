@@ -1,9 +1,10 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tidings.analysis import Analyser, kernels
 from tidings.analysis.fast import ChunkTable, FastAnalyser
 from tidings.analysis.vocabulary import Vocabulary
@@ -37,7 +38,7 @@ def words(fast: FastAnalyser, texts: list[str | None]) -> list[list[str]]:
     return [[fast.vocabulary[i] for i in sets.row(row)] for row in range(len(sets))]
 
 
-@settings(max_examples=1500)
+@examples(1500)
 @given(st.lists(_texts, max_size=4))
 def test_the_fast_analyser_equals_the_exact_one(texts: list[str]) -> None:
     expected = [EXACT.words(text) for text in texts]
@@ -75,7 +76,7 @@ def test_what_a_byte_does_depends_on_no_block(filler: str) -> None:
     assert [[SHARED.vocabulary[i] for i in SHARED.analyse_one(text)] for text in texts] == expected
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.lists(_texts, max_size=3))
 def test_sequences_equal_the_exact_tokens(texts: list[str]) -> None:
     rows = SHARED.sequences(pa.array(texts, pa.string()))
@@ -122,7 +123,7 @@ def test_bytes_that_are_no_utf8_do_not_harm_their_neighbours() -> None:
     ]  # fmt: skip
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(
     st.lists(st.lists(st.sampled_from([*b"aZ1'@_:/ h", *bytes(range(0x7F, 0x100))]), max_size=8).map(bytes), max_size=4)
 )
@@ -150,7 +151,7 @@ def test_forgetting_changes_nothing_but_memory() -> None:
         assert fast._table.count <= 13
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.dictionaries(_chunks, st.integers(-(2**31), 2**31 - 1), max_size=60), st.lists(_chunks, max_size=5))
 def test_a_table_gives_each_chunk_its_own_meaning_and_others_none(known: dict[bytes, int], more: list[bytes]) -> None:
     table = ChunkTable(places=2)  # so full that chunks meet in its slots

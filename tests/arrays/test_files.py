@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tidings.arrays.files import JSON, ArrayFile, open_arrays, write_arrays
 from tidings.model import DataError
 
@@ -76,7 +77,7 @@ def test_the_same_content_is_written_as_the_same_bytes(path: Path) -> None:
     assert path.read_bytes() == GOLDEN.read_bytes()
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.data())
 def test_what_was_written_is_read(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     arrays = {}

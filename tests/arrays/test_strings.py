@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tidings.arrays.files import open_arrays, write_arrays
 from tidings.arrays.strings import StringTable
 from tidings.model import DataError
@@ -22,7 +23,7 @@ LISTS = st.lists(FEW | ANY, max_size=40)
 KINDS = [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())]
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(LISTS, LISTS)
 @example([""], ["", "a"])
 @example([], ["", "a"])

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -18,6 +18,7 @@ from benchmarks.ps2 import kernels
 from benchmarks.ps2.__main__ import app
 from benchmarks.ps2.bound import least_load
 from benchmarks.ps2.corpus import read_notes
+from tests.examples import examples
 from tests.partitioning.hybrid.test_ps2_partitioners import PARTITIONERS
 from tests.partitioning.hybrid.toys import COSTS, workload, workloads
 from tidings.model import DataError
@@ -67,7 +68,7 @@ def test_a_post_and_all_that_ask_for_one_word_of_it_cannot_be_divided() -> None:
     assert least_load(work, free, 8).load == least_load(work, free, 8).indivisible == 9
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(work=workloads(), matchers=st.sampled_from([1, 2, 5]))
 def test_no_partitioner_is_below_the_bound(work: Workload, matchers: int) -> None:
     bound = least_load(work, COSTS, matchers).load

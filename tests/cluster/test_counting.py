@@ -6,16 +6,17 @@ import random
 
 import numpy as np
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cluster.test_placing import as_table, crowd, simple
+from tests.examples import examples
 from tests.index.strategies import NOW
 from tidings.cluster import Cluster
 from tidings.partitioning import Mapping, Move
 
 
-@settings(max_examples=10, deadline=None)
+@examples(10)
 @given(seed=st.integers(0, 10**6))
 def test_what_is_counted_for_parcels_is_what_their_matchers_did(seed: int) -> None:
     rng = random.Random(seed)

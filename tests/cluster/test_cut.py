@@ -11,9 +11,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.spark import inprocess
 from tests.spark.inprocess import Found
 from tidings.analysis import ENGLISH
@@ -87,7 +88,7 @@ def report_of(found: Found, release: Release, cut: Cut) -> Report:
     chance=st.floats(0, 1),
     pieces=st.sampled_from([40, 111, 600]),
 )
-@settings(max_examples=20)
+@examples(20)
 def test_shedding_only_loses_and_the_same_in_whatever_pieces_a_batch_comes(  # noqa: PLR0917  # drawn by hypothesis
     releases: dict[str, Release],
     unshed: dict[str, set[tuple[str, str]]],

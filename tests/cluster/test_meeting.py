@@ -13,10 +13,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cluster.test_placing import as_table, crowd, simple
+from tests.examples import examples
 from tests.index.strategies import NOW
 from tests.partitioning.hybrid.test_ps2_partitioners import PARTITIONERS
 from tidings.cluster import Cluster, place
@@ -91,7 +92,7 @@ MAPPINGS: dict[str, Callable[[pa.Table, pa.Table], Mapping]] = {
 
 
 @pytest.mark.parametrize("kind", MAPPINGS)
-@settings(max_examples=5, deadline=None)
+@examples(5)
 @given(seed=st.integers(0, 10**6))
 def test_each_match_is_delivered_once_in_every_mapping_before_and_after_moves(kind: str, seed: int) -> None:
     rng = random.Random(seed)

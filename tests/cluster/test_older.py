@@ -6,12 +6,13 @@ import random
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cluster.test_meeting import MAPPINGS
 from tests.cluster.test_places import counts, local, spread
 from tests.cluster.test_placing import as_table
+from tests.examples import examples
 from tests.index.strategies import NOW
 from tidings.balancing import Global
 from tidings.cluster import Cluster
@@ -24,7 +25,7 @@ from tidings.partitioning.hybrid import Hybrid, Workload
 KINDS = ("hash", "salb", "hybrid", "kd-tree")
 
 
-@settings(max_examples=5, deadline=None)
+@examples(5)
 @given(seed=st.integers(0, 10**6), kinds=st.lists(st.sampled_from(KINDS), min_size=3, max_size=3))
 def test_each_match_is_delivered_once_through_global_adjustments(seed: int, kinds: list[str]) -> None:
     rng = random.Random(seed)

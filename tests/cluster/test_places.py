@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cluster.test_placing import as_table, crowd, reopened
+from tests.examples import examples
 from tests.index.strategies import NOW, subscriptions, tables
 from tests.language.strategies import WORDS
 from tests.partitioning.hybrid.test_ps2_partitioners import PARTITIONERS
@@ -58,7 +59,7 @@ def counts(router: Router) -> dict[str, tuple[int, list[int]]]:
 
 
 @pytest.mark.parametrize("name", PARTITIONERS)
-@settings(max_examples=3, deadline=None)
+@examples(3)
 @given(seed=st.integers(0, 10**6), matchers=st.sampled_from([1, 3, 9]))
 def test_each_match_is_delivered_once_through_changes_and_moves(name: str, seed: int, matchers: int) -> None:
     if name == "hypergraph":
@@ -89,7 +90,7 @@ def test_each_match_is_delivered_once_through_changes_and_moves(name: str, seed:
     assert np.array_equal(cluster.router.route(posts).words, anew.router.route(posts).words)
 
 
-@settings(max_examples=10, deadline=None)
+@examples(10)
 @given(seed=st.integers(0, 10**6), matchers=st.sampled_from([1, 5, 130]))
 def test_a_route_is_the_owners_of_all_terms_under_which_something_is_filed(seed: int, matchers: int) -> None:
     rng = random.Random(seed)
@@ -108,7 +109,7 @@ def test_a_route_is_the_owners_of_all_terms_under_which_something_is_filed(seed:
         ]
 
 
-@settings(max_examples=10, deadline=None)
+@examples(10)
 @given(data=st.data())
 def test_all_that_can_be_asked_is_delivered_where_places_are_divided(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

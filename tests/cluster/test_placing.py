@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.index.strategies import NOW, subscriptions, tables
 from tests.language.strategies import PATHS, SYMBOLS, WORDS
 from tidings.analysis import ENGLISH
@@ -125,7 +126,7 @@ def come_and_go(data: st.DataObject, folders: pytest.TempPathFactory) -> None:
         assert again.deliver(table).pairs() == sorted(oracle.match(table).pairs())
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(data=st.data())
 def test_matchers_together_equal_brute_force_while_subscriptions_come_and_go_and_parcels_move(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
@@ -134,7 +135,7 @@ def test_matchers_together_equal_brute_force_while_subscriptions_come_and_go_and
 
 
 @pytest.mark.slow
-@settings(max_examples=500)
+@examples(500)
 @given(data=st.data())
 def test_matchers_together_equal_brute_force_in_many_more_cases(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

@@ -11,10 +11,11 @@ from typing import get_args
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cluster.test_mappings import page
+from tests.examples import examples
 from tests.index.strategies import NOW, subscriptions, tables
 from tests.language.strategies import WORDS
 from tests.spark.inprocess import Found, found, read
@@ -78,7 +79,7 @@ def move(mappings: Mappings, name: str, data: st.DataObject) -> str:
     return mappings.move(name, data.draw(moves(mapping)), "2026-01-01T00:00:00+00:00").name
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(data=st.data())
 def test_every_release_equals_brute_force(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     home = tmp_path_factory.mktemp("releases")
@@ -134,7 +135,7 @@ QUERIES = st.lists(st.lists(st.sampled_from(RARE), min_size=1, max_size=3).map("
 )
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(data=st.data())
 def test_after_any_history_of_changes_and_moves_the_router_is_one_built_anew(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
@@ -409,7 +410,7 @@ def shares_of(release: Release) -> list[tuple[set[str], dict[str, list[int]]]]:
 LETTERS = "abcdefghijkl"
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(data=st.data())
 def test_a_release_after_moves_has_what_one_compiled_anew_has(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

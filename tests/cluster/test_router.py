@@ -5,9 +5,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.index.strategies import subscriptions, tables
 from tidings.analysis import ENGLISH, Analyser
 from tidings.arrays import NamedArrays
@@ -70,7 +71,7 @@ def random_routers(data: st.DataObject, count: int) -> list[Router]:
     return [router_of(*data.draw(lists), matchers=matchers) for _ in range(count)]
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(data=st.data())
 def test_a_router_and_what_extends_it_come_back_from_files(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

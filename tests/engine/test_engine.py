@@ -9,9 +9,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.index.strategies import NOW, subscriptions, tables
 from tidings.engine import Engine, saving
 from tidings.index import BruteForce, Compaction, GuardIndex, guard, snapshot
@@ -138,7 +139,7 @@ def test_explanations_come_from_the_query_that_is_live(engines: list[Engine]) ->
         assert not engine.explain("s", POST).matched
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(data=st.data())
 def test_both_kinds_equal_brute_force_through_any_history(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

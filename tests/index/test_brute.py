@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.index.strategies import NOW, subscriptions, tables
 from tidings.analysis import ENGLISH
 from tidings.index import BruteForce
@@ -30,7 +31,7 @@ def by_pairs(asked: list[Subscription], table: pa.Table) -> set[tuple[int, str]]
     }
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.data())
 def test_brute_force_equals_the_reference_on_every_pair(data: st.DataObject) -> None:
     asked = [data.draw(subscriptions(name)) for name in "abcd"]

@@ -7,9 +7,10 @@ from datetime import UTC, datetime
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.index.strategies import NOW, subscriptions, tables
 from tidings.index import GI2, BruteForce, GuardIndex, Matcher, Trie
 from tidings.language import parse
@@ -33,7 +34,7 @@ def asked(**queries: str) -> list[Subscription]:
     return [Subscription(name, parse(query)) for name, query in queries.items()]
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.data())
 def test_all_matchers_agree_while_subscriptions_come_and_go(data: st.DataObject) -> None:
     matchers = [make() for make in MATCHERS.values()]

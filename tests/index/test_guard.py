@@ -9,9 +9,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.index.strategies import NOW, subscriptions, tables
 from tidings.analysis import ENGLISH, Analyser
 from tidings.index import guard
@@ -27,7 +28,7 @@ from tidings.tables.rows import publications
 from tidings.workloads import Posts, Stocks, q1, q2, stock_subscriptions, topic_based, tweet_based
 
 
-@settings(max_examples=120)
+@examples(120)
 @given(st.data())
 def test_the_index_equals_brute_force_while_subscriptions_come_and_go(data: st.DataObject) -> None:
     sample = data.draw(st.none() | tables(8))
@@ -54,7 +55,7 @@ def test_the_index_equals_brute_force_while_subscriptions_come_and_go(data: st.D
         assert_all_ways_agree(index, table, found)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(data=st.data())
 def test_what_changes_while_the_index_is_compacted_is_neither_lost_nor_doubled(data: st.DataObject) -> None:
     index, oracle = GuardIndex(clock=lambda: NOW), BruteForce(clock=lambda: NOW)

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.index.mixed import NEVER, mixed_posts, mixed_queries, shapes_of, valid
 from tests.index.strategies import NOW, tables
 from tests.language.strategies import small_queries
@@ -44,7 +45,7 @@ def test_an_index_by_shapes_matches_what_one_by_one_matches(seed: int, with_samp
     assert found[0] == found[1] == found[2] and len(found[0]) > 1_000
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.data())
 def test_an_index_by_shapes_matches_what_one_by_one_matches_for_any_query(data: st.DataObject) -> None:
     queries = data.draw(st.lists(small_queries.map(to_text), min_size=1, max_size=25))

@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.index.strategies import NOW, subscriptions, tables
 from tidings.analysis import ENGLISH
 from tidings.index.guard import GuardIndex
@@ -136,7 +137,7 @@ def test_an_opened_index_goes_on(tmp_path: Path) -> None:
     assert answers(opened(tmp_path / "index")[0]) == expected
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(data=st.data())
 def test_what_is_saved_comes_back(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     path = tmp_path_factory.mktemp("index")

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.language.strategies import (
     ATOM_KINDS,
     is_askable,
@@ -56,7 +57,7 @@ def test_covering_is_sound_and_says_yes_often_enough_to_tell() -> None:
     """A yes is seen to be right only where some post answers the narrower query: such ones are counted."""
     told = Counter[str]()
 
-    @settings(max_examples=700)
+    @examples(700)
     @given(_likely_covered())
     def sound(pair: tuple[Query, Query]) -> None:
         a, b = pair
@@ -73,7 +74,7 @@ def test_covering_is_sound_and_says_yes_often_enough_to_tell() -> None:
     assert min(told["yes"], told["no"]) >= 70, told
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.data(), small_queries, st.lists(publications(), min_size=1, max_size=5))
 def test_covering_is_sound_for_any_two_queries(data: st.DataObject, b: Query, posts: list[Publication]) -> None:
     """One is made from the other, so that often it covers it, or would by a mistake."""
@@ -84,13 +85,13 @@ def test_covering_is_sound_for_any_two_queries(data: st.DataObject, b: Query, po
         assert not [post for post in (*posts, *POSTS[:100]) if evaluate(b, post) and not evaluate(a, post)]
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(small_queries)
 def test_every_query_covers_itself(query: Query) -> None:
     assert covers(query, query)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(small_queries, small_queries)
 def test_or_covers_its_parts_and_a_part_covers_and(a: Query, b: Query) -> None:
     both, either = And((a, b)), Or((a, b))
@@ -158,7 +159,7 @@ def _grid(kinds: tuple[str, ...]) -> Iterator[Publication]:
         yield Publication("p", text, lat=lat, lon=lon, topics=topics, attributes={"s": symbol, "n": number})
 
 
-@settings(max_examples=250)
+@examples(250)
 @given(_pair())
 def test_covering_of_conjunctions_is_complete(pair: tuple[Query, Query, tuple[str, ...]]) -> None:
     a, b, kinds = pair

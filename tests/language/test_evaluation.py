@@ -1,9 +1,10 @@
 from collections import Counter
 from datetime import datetime
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.language.strategies import ANALYSER, publications, small_queries
 from tests.language.tiny import tiny
 from tidings.engine import Engine
@@ -11,14 +12,14 @@ from tidings.language import Content, evaluate, explain, holds, normal_form, par
 from tidings.model import Phrase, Publication, Query
 
 
-@settings(max_examples=600)
+@examples(600)
 @given(small_queries, publications())
 @example(Phrase("fire the smoke"), Publication("p", "fire of smoke"))
 def test_evaluation_equals_a_second_evaluator(query: Query, publication: Publication) -> None:
     assert evaluate(query, publication) == tiny(query, publication)
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(small_queries, publications())
 def test_the_normal_form_means_the_same_as_the_tree(query: Query, publication: Publication) -> None:
     content = Content.of(publication, ANALYSER)
@@ -30,7 +31,7 @@ def test_the_normal_form_means_the_same_as_the_tree(query: Query, publication: P
     assert by_conjunctions == evaluate(query, publication)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(small_queries, publications())
 def test_an_explanation_agrees_and_gives_a_reason(query: Query, publication: Publication) -> None:
     explanation = explain(query, publication)
@@ -102,7 +103,7 @@ def test_a_long_text_is_searched_for_near_words_in_linear_time() -> None:
     assert not check('"fire smoke"~1', "fire " * 100_000)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(
     st.lists(st.sampled_from("xyz"), min_size=2, max_size=4),
     st.integers(1, 4),

@@ -1,7 +1,8 @@
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tidings.analysis import Analyser
 from tidings.analysis.fast import FastAnalyser
 from tidings.language import Sequence, normal_form, parse
@@ -18,7 +19,7 @@ _words = st.sampled_from(
 _queries = st.lists(_words, max_size=6).map(" ".join)
 
 
-@settings(max_examples=800)
+@examples(800)
 @given(st.lists(st.one_of(_queries, st.text(max_size=12)), min_size=1, max_size=4))
 def test_the_plain_way_gives_exactly_what_the_parser_gives(queries: list[str]) -> None:
     encodable = [query.encode("utf-8", "replace").decode() for query in queries]
@@ -35,7 +36,7 @@ def test_the_plain_way_gives_exactly_what_the_parser_gives(queries: list[str]) -
         assert conjunction.required == tuple(Sequence((FAST.vocabulary[i],)) for i in found.words.row(row))
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(_queries)
 def test_plain_words_are_not_left_to_the_parser(query: str) -> None:
     try:

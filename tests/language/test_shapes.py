@@ -7,9 +7,10 @@ import random
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.language.fuzz import HARD, VALID, mutated, one_input
 from tests.language.strategies import ANALYSER, small_queries, writable_queries
 from tidings.language import Conjunction, parse_normal, to_text
@@ -86,7 +87,7 @@ def test_all_values_in_a_place_give_what_the_parser_gives(template: str) -> None
     _check([*rows, *(template.format(*[value] * holes) for value in _VALUES)])
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(st.one_of(writable_queries, small_queries).map(to_text), min_size=1, max_size=30))
 def test_a_column_of_queries_gives_what_the_parser_gives(queries: list[str]) -> None:
     _check(queries)
@@ -138,7 +139,7 @@ def test_empty_and_null_columns() -> None:
     assert not read_shapes(pa.chunked_array([[None], [""]], pa.string()), ANALYSER).groups
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.lists(st.from_regex(r"-?(0|[1-9][0-9]{0,20})(\.[0-9]{1,18})?", fullmatch=True), min_size=1, max_size=20))
 def test_numbers_are_those_of_the_parser(numbers: list[str]) -> None:
     cut = cut_texts(pa.array([f"x:>{number}" for number in numbers], pa.large_string()))

@@ -8,9 +8,10 @@ from collections.abc import Callable
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tidings.analysis import ENGLISH
 from tidings.cluster import burdens_of, place
 from tidings.model import DataError
@@ -122,7 +123,7 @@ def test_chance_falls_evenly_and_by_id_and_seed_alone() -> None:
     assert not np.array_equal(place(asked, mapping, placer=Anycast(seed=4)).homes.words, homes)
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(
     asked=st.lists(st.sets(st.sampled_from(NAMES), min_size=1, max_size=5), max_size=12),
     owners=st.lists(st.integers(0, 4), min_size=len(NAMES), max_size=len(NAMES)),
@@ -164,7 +165,7 @@ def test_lasp_goes_on_from_what_it_placed_before() -> None:
     assert np.array_equal(np.concatenate(pieces), at_once) and parts.sizes.tolist() == whole.sizes.tolist()
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     steps=st.lists(
         st.tuples(st.lists(st.sampled_from(ENOUGH), max_size=6), st.lists(st.integers(0, 30), max_size=6)), max_size=5

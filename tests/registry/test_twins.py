@@ -9,9 +9,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tidings.model import DataError, HistoryError, Rejected, TidingsError
 from tidings.registry import Follower, History, Log, MemoryLog, Receipt, Registry, fold, memory
 
@@ -71,7 +72,7 @@ def changes(log: Log, after: int, until: int) -> list[dict[str, Any]]:
     return [row | {"position": row["position"] % (1 << 32)} for row in rows]
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(steps=st.lists(_steps, min_size=1, max_size=10), data=st.data())
 def test_both_twins_tell_the_same_of_any_history(
     steps: list[Step], data: st.DataObject, tmp_path_factory: pytest.TempPathFactory

@@ -7,9 +7,10 @@ from datetime import UTC, date, datetime, timedelta, timezone
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tidings.analysis import Analyser
 from tidings.language import parse
 from tidings.model import DataError, QueryError
@@ -88,7 +89,7 @@ def test_bytes_that_are_no_utf8_are_a_problem_of_their_row_alone() -> None:
     ]
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.lists(_queries, min_size=1, max_size=8))
 def test_a_query_is_accepted_if_and_only_if_the_parser_reads_it(queries: list[str]) -> None:
     expected = []

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from itertools import repeat
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tidings.shedding.capacity import Capacity, Graded, Kept, Memory, Profile, allowed_s
 from tidings.shedding.costs import Costs, Timed, Work
 from tidings.shedding.simulation import Served, Server, serve
@@ -73,7 +74,7 @@ def test_more_is_kept_than_by_dropping_posts_at_random_to_the_same_capacity() ->
     assert kept(ours) > 1.15 * kept(chance) > 1.15 * 0.3
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.floats(0, 0.6), st.integers(0, 10**6), st.sampled_from([6_000.0, 10 * RATE]))
 def test_nothing_is_shed_where_the_load_can_be_borne(load: float, seed: int, most: float) -> None:
     """A batch that stalls may cost a little, where another comes soon after."""
@@ -85,7 +86,7 @@ def test_nothing_is_shed_where_the_load_can_be_borne(load: float, seed: int, mos
     assert not any(batch.posts for batch in stalling) or kept(stalling) > 0.98
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(st.floats(1.0, 4.0), st.integers(0, 10**6), st.booleans())
 def test_under_any_overload_that_can_be_read_the_lag_is_bounded_and_shedding_ends(
     load: float, seed: int, by_grade: bool

@@ -4,9 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tidings.analysis.vocabulary import TermSets
 from tidings.model import DataError
 from tidings.partitioning import MatcherSets
@@ -57,7 +58,7 @@ def weights(policy: str, routed: Routed) -> list[dict[int, int]]:
 
 
 @pytest.mark.parametrize("policy", PER_POST)
-@settings(max_examples=60)
+@examples(60)
 @given(routed=routes(), limit=LIMITS, seed=st.integers(0, 3))
 def test_what_is_kept_is_part_of_the_route_and_the_counts_add_up(
     policy: str, routed: Routed, limit: float, seed: int
@@ -80,7 +81,7 @@ def test_what_is_kept_is_part_of_the_route_and_the_counts_add_up(
 
 
 @pytest.mark.parametrize("policy", ["subscription", "consensus"])
-@settings(max_examples=60)
+@examples(60)
 @given(routed=routes(), limit=LIMITS)
 def test_a_post_keeps_so_many_matchers_and_none_that_weighs_less_than_one_it_loses(
     policy: str, routed: Routed, limit: float
@@ -96,7 +97,7 @@ def test_a_post_keeps_so_many_matchers_and_none_that_weighs_less_than_one_it_los
 
 
 @pytest.mark.parametrize("policy", PER_POST)
-@settings(max_examples=60)
+@examples(60)
 @given(routed=routes(), limits=st.tuples(LIMITS, LIMITS))
 def test_a_lower_limit_keeps_a_part_of_what_a_higher_one_keeps(
     policy: str, routed: Routed, limits: tuple[float, float]
@@ -106,7 +107,7 @@ def test_a_lower_limit_keeps_a_part_of_what_a_higher_one_keeps(
 
 
 @pytest.mark.parametrize("policy", PER_POST)
-@settings(max_examples=40)
+@examples(40)
 @given(routed=routes(), limit=LIMITS, data=st.data())
 def test_what_is_decided_of_a_post_does_not_depend_on_its_neighbours(
     policy: str, routed: Routed, limit: float, data: st.DataObject
@@ -121,7 +122,7 @@ def test_what_is_decided_of_a_post_does_not_depend_on_its_neighbours(
 
 
 @pytest.mark.parametrize("policy", PER_POST)
-@settings(max_examples=40)
+@examples(40)
 @given(routed=routes(), more=st.floats(0, 5))
 def test_a_limit_that_no_route_exceeds_changes_nothing(policy: str, routed: Routed, more: float) -> None:
     largest = float(routed.route().sizes().max(initial=0))

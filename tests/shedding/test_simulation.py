@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tidings.shedding import Controller, Levels, ideal_share
 from tidings.shedding.simulation import SPIKE, SimulatedBatch, System, simulate, turns
 
@@ -56,7 +57,7 @@ def test_a_simulation_is_the_same_again() -> None:
     assert simulate(SPIKE, system(10), controller()) == simulate(SPIKE, system(10), controller())
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(rate=st.floats(0, 0.85 * CAPACITY * LOADS[0] / LOADS[-1]), wait_s=st.floats(8, 60))
 def test_under_any_rate_that_the_last_level_can_bear_the_level_comes_to_rest(rate: float, wait_s: float) -> None:
     """At most one step up and down in turn, a queue that stays bounded, and back to 0 when it is over.

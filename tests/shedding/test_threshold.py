@@ -8,9 +8,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.shedding.test_shedder import FILED, RATES, lists, routed_of, routes, weights
 from tidings.model import DataError
 from tidings.shedding import Floor, Routed, Threshold, graded
@@ -23,7 +24,7 @@ def grade(weight: int) -> int:
     return math.floor(4 * math.log2(1 + weight))
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(routed=routes(), floor=FLOORS)
 def test_all_above_the_floor_are_kept_and_none_below_it(routed: Routed, floor: Floor) -> None:
     result = THRESHOLD.shed(routed, floor, RATES)
@@ -35,14 +36,14 @@ def test_all_above_the_floor_are_kept_and_none_below_it(routed: Routed, floor: F
     assert result.copies.sum() == spared and (spared > 0) == (result.posts_cut > 0)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(routed=routes())
 def test_grades_are_those_of_all_copies(routed: Routed) -> None:
     expected = Counter(grade(weight) for own in weights("subscription", routed) for weight in own.values())
     assert THRESHOLD.grades(routed) == expected
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(routed=routes(), floor=FLOORS, data=st.data())
 def test_a_copy_is_decided_by_itself(routed: Routed, floor: Floor, data: st.DataObject) -> None:
     order = data.draw(st.permutations(range(len(routed))))
@@ -56,7 +57,7 @@ def test_a_copy_is_decided_by_itself(routed: Routed, floor: Floor, data: st.Data
     assert lists(THRESHOLD.shed(other, floor, RATES).kept) == [kept[row] for row in order]
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     grades=st.dictionaries(st.integers(0, 40), st.integers(1, 50)),
     fractions=st.tuples(st.floats(0, 1), st.floats(0, 1)),

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.storage.plain import ManualClock, Plain, ids_of, opened, operations
 from tidings.model import DataError
 from tidings.storage import (
@@ -98,7 +99,7 @@ def test_a_store_finds_what_a_list_of_all_operations_says(kind: str, name: str, 
     check()
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(st.data())
 def test_a_clock_that_goes_back_loses_nothing_that_never_ended(data: st.DataObject) -> None:
     plain, clock = Plain(), ManualClock(5_000)

@@ -8,9 +8,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tidings.model import Publication
 from tidings.tables import publications
 from tidings.tables.canonical import canonical, left_out
@@ -47,7 +48,7 @@ def _values(kind: pa.DataType) -> st.SearchStrategy[Any]:
     return st.none() | _PLAIN[kind]
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.data())
 def test_a_nested_column_holds_what_its_values_hold(data: st.DataObject) -> None:
     kinds = {name: data.draw(_kinds()) for name in data.draw(st.sets(st.sampled_from(["x", "x.a", "y"]), min_size=1))}

@@ -7,9 +7,10 @@ from datetime import UTC, datetime
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.index.strategies import tables
 from tidings.arrays.text_set import surely_differ
 from tidings.tables import sifting
@@ -96,7 +97,7 @@ def test_what_was_rejected_is_counted_and_the_first_reasons_are_told() -> None:
     assert sifter.rejected == 7 and sifter.summary().endswith("; and 2 more") and len(sifter.reasons) == 5
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(table=tables())
 def test_what_is_let_through_are_publications(table: pa.Table) -> None:
     good, bad = Sifter().sift(table)

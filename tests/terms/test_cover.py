@@ -8,9 +8,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.terms.plain_cover import Span, Touched, bounded_cover
 from tests.terms.test_cells import regions
 from tests.terms.test_intervals import ranges
@@ -110,7 +111,7 @@ def test_one_leaf_is_its_own_cover() -> None:
     assert bounded_cover(Tiles(frozenset({leaf}), step=2), 8, step=2) == [leaf]
 
 
-@settings(max_examples=1000)  # numba compiles at the first call
+@examples(1000)  # numba compiles at the first call
 @given(regions, sizes)
 @example(Circle(179.9, 10, 50_000), 8)
 @example(Rectangle(-90, -45, 90, 90), 8)
@@ -118,7 +119,7 @@ def test_the_compiled_cover_of_a_region_is_the_plain_one(region: Region, max_cel
     assert cells.cover(region, max_cells) == bounded_cover(Touched.by(region), max_cells, step=2)
 
 
-@settings(max_examples=1000)
+@examples(1000)
 @given(ranges(), sizes)
 def test_the_compiled_cover_of_a_range_is_the_plain_one(
     ends: tuple[float | None, float | None], max_intervals: int

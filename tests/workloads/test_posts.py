@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tidings.analysis import Analyser
 from tidings.analysis.stopwords import ENGLISH
 from tidings.language import evaluate, parse
@@ -42,7 +43,7 @@ def test_two_seeds_give_different_posts() -> None:
     assert not ours["lat"].equals(theirs["lat"])
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(st.integers(0, 2 * BLOCK_ROWS), st.integers(0, 200))
 def test_any_slice_equals_the_same_rows_of_a_larger_table(start: int, count: int) -> None:
     whole = POSTS.table(2 * BLOCK_ROWS + 200)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.partitioning.hybrid.test_nodes import asked, counted
 from tests.partitioning.hybrid.toys import COSTS, GRID, Query, ground, workloads
 from tidings.partitioning.gridt.gridt import Block
@@ -37,7 +38,7 @@ def test_a_leaf_moves_to_where_its_queries_are() -> None:
     assert found.loads.tolist() == [12, 12] and len({tuple(found.owner[:2]), tuple(found.owner[2:])}) == 2
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(workloads(), st.integers(1, 5), st.integers(0, 99))
 def test_moves_never_raise_the_sum_of_powers_and_loads_are_those_of_their_sets(
     work: Workload, matchers: int, seed: int
@@ -53,7 +54,7 @@ def test_moves_never_raise_the_sum_of_powers_and_loads_are_those_of_their_sets(
     assert np.sum(more.loads**6) <= np.sum(found.loads**6) * (1 + 1e-9) + 1e-9
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(workloads(), st.sampled_from([2, 3, 4, 8]))
 def test_the_best_cuts_are_no_worse_than_a_kd_tree_and_than_words_alone(work: Workload, count: int) -> None:
     field = Ground(work, GRID, COSTS)

@@ -7,9 +7,10 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.partitioning.hybrid.toys import COSTS, GRID, NOWHERE, Query, ground, workloads
 from tidings.partitioning.hybrid import space, text
 from tidings.partitioning.hybrid.ground import Ground, Node
@@ -194,7 +195,7 @@ def test_a_leaf_goes_where_the_load_grows_least_unless_that_is_less_even() -> No
     assert found.unevenness == 1.0
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(workloads(), st.integers(1, 9))
 def test_loads_of_merged_leaves_are_those_of_their_sets(work: Workload, matchers: int) -> None:
     field = Ground(work, GRID, COSTS)

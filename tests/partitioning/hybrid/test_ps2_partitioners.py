@@ -7,9 +7,10 @@ from collections.abc import Callable
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.partitioning.hybrid.toys import COSTS, NOWHERE, Post, Query, workload, workloads
 from tidings.model import DataError
 from tidings.partitioning import Mapping
@@ -63,7 +64,7 @@ def places_of(mapping: Mapping, work: Workload) -> tuple[list[set[int]], list[se
 
 
 @pytest.mark.parametrize("name", PARTITIONERS)
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(work=workloads(), matchers=st.sampled_from([1, 2, 3, 8, 20]))
 def test_posts_meet_what_they_answer_and_are_counted_so(name: str, work: Workload, matchers: int) -> None:
     if name == "hypergraph":
@@ -85,7 +86,7 @@ def test_posts_meet_what_they_answer_and_are_counted_so(name: str, work: Workloa
 
 
 @pytest.mark.parametrize("name", PARTITIONERS)
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(work=workloads(), matchers=st.integers(1, 9))
 def test_leaves_promise_what_is_measured(name: str, work: Workload, matchers: int) -> None:
     if name == "hypergraph":

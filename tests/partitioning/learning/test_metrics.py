@@ -5,9 +5,10 @@ from random import Random
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.partitioning.learning.samples import sample, samples
 from tidings.cluster import Router
 from tidings.partitioning.kernels import part_of
@@ -16,7 +17,7 @@ from tidings.partitioning.mapping import Mapping, Owners
 from tidings.terms.dictionary import Dictionary
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(samples(), st.sampled_from([1, 2, 7, 70, 256]), st.randoms(use_true_random=False))
 def test_metrics_equal_their_definitions(incidence: Incidence, matchers: int, random: Random) -> None:
     own = [random.sample(range(matchers), random.randint(1, min(matchers, 4))) for _ in incidence.names]

@@ -8,9 +8,10 @@ from typing import get_args
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.partitioning.learning.samples import sample, samples, topics
 from tidings.model import DataError
 from tidings.partitioning.learning import (
@@ -41,7 +42,7 @@ def owners(mapping: Mapping, incidence: Incidence) -> list[list[int]]:
 
 
 @pytest.mark.parametrize("kind", ALL)
-@settings(max_examples=30)
+@examples(30)
 @given(incidence=samples(), matchers=MATCHERS, splits=SPLITS)
 def test_every_term_has_as_many_different_owners_as_versions(
     kind: type[Partitioner], incidence: Incidence, matchers: int, splits: tuple[float, float]
@@ -123,7 +124,7 @@ def literal_salb(rows: list[set[int]], terms: int, matchers: int, imbalance: str
 
 
 @pytest.mark.parametrize("imbalance", get_args(Imbalance))
-@settings(max_examples=150)
+@examples(150)
 @given(incidence=samples(), matchers=st.integers(1, 9))
 def test_salb_is_algorithm_1_in_both_readings(imbalance: Imbalance, incidence: Incidence, matchers: int) -> None:
     rows = [set(incidence.sets.row(i).tolist()) for i in range(len(incidence.sets))]
