@@ -1,0 +1,1 @@
+"""Who should give what to whom, and when?"""
