@@ -7,7 +7,7 @@ from tidings.balancing.padres import EdgeBalancer
 from tidings.model import Publication
 from tidings.simulate.audit import Audit, Violation
 from tidings.simulate.links import Weather
-from tidings.simulate.messages import Published
+from tidings.simulate.messages import InFlight
 from tidings.simulate.topology import global_experiment, local_experiment
 from tidings.simulate.world import World
 
@@ -56,10 +56,10 @@ def test_the_audit_finds_what_is_wrong_or_comes_twice() -> None:
     query = world.clients["s1"].query
     assert world.audit is not None
     with pytest.raises(Violation, match="who has not asked for it"):
-        world.audit.delivered(world, "B1", "s1", query, Published(wrong, 0.0, 1))
-    world.audit.delivered(world, "B1", "s1", query, Published(right, 0.0, 2))
+        world.audit.delivered(world, "B1", "s1", query, InFlight(wrong, 0.0, 1))
+    world.audit.delivered(world, "B1", "s1", query, InFlight(right, 0.0, 2))
     with pytest.raises(Violation, match="for the second time"):
-        world.audit.delivered(world, "B1", "s1", query, Published(right, 0.0, 2))
+        world.audit.delivered(world, "B1", "s1", query, InFlight(right, 0.0, 2))
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from tidings.model import Publication
 from tidings.simulate.audit import Audit
 from tidings.simulate.links import Weather
 from tidings.simulate.machines import Machine
-from tidings.simulate.topology import Cluster, Topology
+from tidings.simulate.topology import BrokerCluster, Topology
 from tidings.simulate.world import Rules, World
 
 QUICK = Parameters(
@@ -34,7 +34,7 @@ def topology(random: Random) -> Topology:
             slow = random.choice([1, 2, 4])
             machines[name] = Machine(cpu_mhz=100 * slow, memory_mb=100, bandwidth_mbps=0.05 * random.choice([1, 2, 4]))
         machines[names[0]] = Machine(2000, 100, 10)
-        clusters.append(Cluster(f"C{number}", names[0], tuple(names[1:])))
+        clusters.append(BrokerCluster(f"C{number}", names[0], tuple(names[1:])))
     return Topology(machines, tuple(clusters))
 
 

@@ -15,7 +15,7 @@ from tidings.cli.terminal import cell
 
 if TYPE_CHECKING:
     from tidings.cli.plot import Curve
-    from tidings.simulate.record import Recording, Sample
+    from tidings.simulate.record import Recording, WindowRecord
 
 EXAMPLE = "Example: tidings simulate docs/scenarios/local.toml --plot load.svg"
 
@@ -79,7 +79,7 @@ def _print(recording: Recording, output_format: Format) -> None:
     _print_tables(recording, last, summary)
 
 
-def _print_tables(recording: Recording, last: Sample, summary: dict[str, float | int]) -> None:
+def _print_tables(recording: Recording, last: WindowRecord, summary: dict[str, float | int]) -> None:
     console = Console()
     title = f"{recording.scenario.name}, seed {recording.scenario.seed}: at {last.at_s:,.0f} s"
     table = Table(

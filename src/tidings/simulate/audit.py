@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tidings.model import Publication, TidingsError
-from tidings.simulate.messages import Published
+from tidings.simulate.messages import InFlight
 
 if TYPE_CHECKING:
     from tidings.simulate.world import World
@@ -51,7 +51,7 @@ class Audit:
     def published(self, number: int, publication: Publication, now: float) -> None:
         self._published.append((number, publication, now))
 
-    def delivered(self, world: World, broker: str, name: str, query: int, packet: Published) -> None:
+    def delivered(self, world: World, broker: str, name: str, query: int, packet: InFlight) -> None:
         """One publication comes to an application."""
         what = f"{packet.publication.id} (number {packet.number}) came to {name} from {broker}"
         if not world.universe.answers(packet.publication) >> query & 1:

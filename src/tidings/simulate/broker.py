@@ -12,21 +12,21 @@ from tidings.balancing.padres import (
     EdgeBalancer,
     HeadBalancer,
     Key,
+    LoadProfile,
     Meter,
     Metrics,
     Poset,
     Press,
-    Profile,
 )
 from tidings.balancing.padres.messages import (
     Announce,
     Arrived,
+    BeginSampling,
     Effect,
     Leave,
     Message,
-    Move,
+    MoveTo,
     Profiled,
-    Sample,
     Send,
     Subscribe,
     Tell,
@@ -38,13 +38,13 @@ from tidings.simulate import control
 from tidings.simulate.clock import Clock
 from tidings.simulate.links import Link
 from tidings.simulate.machines import CONTROL_BYTES, MESSAGE_BYTES, Machine
-from tidings.simulate.messages import UNLIMITED, Join, Packet, Part, Published, has_priority
-from tidings.simulate.queues import Server
+from tidings.simulate.messages import UNLIMITED, InFlight, Join, Packet, Quit, has_priority
+from tidings.simulate.queues import PriorityServer
 from tidings.simulate.routing import LOCAL, Advertise, Forward, Routing, Unadvertise, Unwant, Want
 from tidings.simulate.universe import Universe, bits
 
 Balancer = EdgeBalancer | HeadBalancer
-Deliver = Callable[[str, str, "Published | Move | Leave"], None]
+Deliver = Callable[[str, str, "InFlight | MoveTo | Leave"], None]
 """From which broker, to which client, what."""
 
 
@@ -52,14 +52,14 @@ Deliver = Callable[[str, str, "Published | Move | Leave"], None]
 class Outgoing:
     """Something in the output queue: for a neighbour, or one thing for each of some clients."""
 
-    packet: Published | Packet | Move | Leave
+    packet: InFlight | Packet | MoveTo | Leave
     size_bytes: float
     neighbour: str = ""
     clients: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
-class Counts:
+class MessageCounts:
     """How many messages a broker has sent, by kind."""
 
     publications: int = 0
@@ -100,7 +100,7 @@ class Broker:
     def __init__(self, name: str, machine: Machine, around: Surroundings, neighbours: tuple[str, ...]) -> None:
         self.name = name
         self.machine = machine
-        self.counts = Counts()
+        self.counts = MessageCounts()
         self.metrics = Metrics()
         """As of the last window."""
         self.routing = Routing(around.universe, neighbours)
@@ -119,8 +119,8 @@ class Broker:
         """Who was told to move and has not left yet: nobody is given away twice."""
         self._sampling: _Sampling | None = None
         self._queued_bytes = 0.0
-        self._input: Server[tuple[Packet, str]] = Server(self._clock, self._matching_s, self._matched)
-        self._output: Server[Outgoing] = Server(self._clock, self._sending_s, self._sent)
+        self._input: PriorityServer[tuple[Packet, str]] = PriorityServer(self._clock, self._matching_s, self._matched)
+        self._output: PriorityServer[Outgoing] = PriorityServer(self._clock, self._sending_s, self._sent)
         self.is_alive = True
 
     # --- what comes in
@@ -152,7 +152,7 @@ class Broker:
         """Take a message from a neighbour, a client or an own module into the input queue."""
         if not self.is_alive:
             return
-        is_data = isinstance(packet, Published) and not packet.is_control
+        is_data = isinstance(packet, InFlight) and not packet.is_control
         if is_data:
             if not self.machine.fits(len(self.subscribers), self._queued_bytes + MESSAGE_BYTES):
                 self.counts.refused += 1
@@ -165,18 +165,18 @@ class Broker:
 
     def _matching_s(self, item: tuple[Packet, str]) -> float:
         packet, _ = item
-        if isinstance(packet, Published) and not packet.is_control:
+        if isinstance(packet, InFlight) and not packet.is_control:
             return self.machine.matching_s(len(self.subscribers))
         return self.machine.control_s
 
     def _matched(self, item: tuple[Packet, str], duration: float) -> None:
         packet, hop = item
         match packet:
-            case Published():
+            case InFlight():
                 self._route(packet, hop, duration)
             case Join():
                 self._join(packet)
-            case Part(subscriber):
+            case Quit(subscriber):
                 self._part(subscriber)
             case Advertise():
                 self._forward(self.routing.advertise(packet, hop))
@@ -187,7 +187,7 @@ class Broker:
             case Unwant(query):
                 self._forward(self.routing.unwant(query, hop))
 
-    def _route(self, packet: Published, hop: str, duration: float) -> None:
+    def _route(self, packet: InFlight, hop: str, duration: float) -> None:
         answers = self._universe.answers(packet.publication)
         masks = self.routing.masks
         for neighbour in self.routing.neighbours:
@@ -208,7 +208,7 @@ class Broker:
         if self._sampling is not None:
             self._sample(hits, answers)
 
-    def _pass_on(self, packet: Published, neighbour: str) -> None:
+    def _pass_on(self, packet: InFlight, neighbour: str) -> None:
         between_clusters = self.name in self._around.heads and neighbour in self._around.heads
         if between_clusters:
             if not packet.ttl:
@@ -254,7 +254,7 @@ class Broker:
 
     def _send(self, outgoing: Outgoing) -> None:
         packet = outgoing.packet
-        first = not isinstance(packet, Leave) and (isinstance(packet, Move) or has_priority(packet))
+        first = not isinstance(packet, Leave) and (isinstance(packet, MoveTo) or has_priority(packet))
         if not first:
             self._meter.queued(outgoing.size_bytes)
         self._output.put(outgoing, first=first)
@@ -264,7 +264,7 @@ class Broker:
 
     def _sent(self, outgoing: Outgoing, duration: float) -> None:
         packet = outgoing.packet
-        if isinstance(packet, Leave) or (not isinstance(packet, Move) and not has_priority(packet)):
+        if isinstance(packet, Leave) or (not isinstance(packet, MoveTo) and not has_priority(packet)):
             self._meter.sent(outgoing.size_bytes, duration)
         if outgoing.neighbour:
             self._around.links[outgoing.neighbour].send(packet)  # type: ignore[arg-type]  # not for a client
@@ -301,11 +301,11 @@ class Broker:
                 case Unsubscribe(cluster):
                     for key in [key for key in self._control if key[0] == cluster]:
                         self._unsubscribe_control(key)
-                case Sample(session, offer):
+                case BeginSampling(session, offer):
                     self._begin_sampling(session, offer.css)
 
-    def _note_move(self, subscriber: str, message: Move | Leave) -> None:
-        if isinstance(message, Move):
+    def _note_move(self, subscriber: str, message: MoveTo | Leave) -> None:
+        if isinstance(message, MoveTo):
             self._moving.add(subscriber)
         elif not message.arrived:
             self._moving.discard(subscriber)
@@ -314,7 +314,7 @@ class Broker:
         self, attributes: control.Attributes, message: Message, *, in_order: bool = False, ttl: int = UNLIMITED
     ) -> None:
         publication = control.publication(attributes)
-        self.receive(Published(publication, self._clock.now, payload=message, in_order=in_order, ttl=ttl))
+        self.receive(InFlight(publication, self._clock.now, payload=message, in_order=in_order, ttl=ttl))
 
     def _subscribe_control(self, cluster: str, name: str, text: str) -> None:
         key, query = (cluster, name), self._universe.number(text)
@@ -377,7 +377,7 @@ class Broker:
     def poset(self) -> Poset[Key]:
         return self._poset
 
-    def candidates(self, profile: Profile) -> list[Candidate]:
+    def candidates(self, profile: LoadProfile) -> list[Candidate]:
         found = []
         for query, clients in self._by_query.items():
             vector = profile.vectors.get(query, 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tidings.balancing.padres.messages import Leave, Message, Move
+from tidings.balancing.padres.messages import Leave, Message, MoveTo
 from tidings.model import Publication
 from tidings.simulate.routing import TableMessage
 
@@ -13,7 +13,7 @@ UNLIMITED = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class InFlight:
     """A publication on its way; ``number`` tells two with the same content apart.
 
     ``ttl``: over how many links between clusters it may still go.
@@ -44,16 +44,16 @@ class Join:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Quit:
     """A client unsubscribes."""
 
     subscriber: str
 
 
-Packet = Published | Join | Part | TableMessage
-ToClient = Published | Move | Leave
+Packet = InFlight | Join | Quit | TableMessage
+ToClient = InFlight | MoveTo | Leave
 
 
 def has_priority(packet: Packet) -> bool:
     """Control messages overtake publications, unless they have to stay in order ([PADRES] 3.2)."""
-    return not isinstance(packet, Published) or (packet.is_control and not packet.in_order)
+    return not isinstance(packet, InFlight) or (packet.is_control and not packet.in_order)

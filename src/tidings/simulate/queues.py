@@ -11,7 +11,7 @@ from tidings.simulate.clock import Clock
 T = TypeVar("T")
 
 
-class Server(Generic[T]):
+class PriorityServer(Generic[T]):
     """Serves one item at a time. ``duration(item)`` is how long it takes; ``done(item, duration)`` follows.
 
     Items of one priority keep their order.

@@ -13,7 +13,7 @@ WINDOW_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class WindowRecord:
     """The state at one time; counts are those of the window before."""
 
     at_s: float
@@ -40,7 +40,7 @@ class Recording:
     """The samples of one run."""
 
     scenario: Scenario
-    samples: list[Sample] = field(default_factory=list)
+    samples: list[WindowRecord] = field(default_factory=list)
     events: int = 0
     moved: int = 0
 
@@ -90,11 +90,11 @@ def record(scenario: Scenario, progress: Callable[[float], None] | None = None) 
     return recording
 
 
-def _sample(world: World, at: float, counted: dict[str, int]) -> Sample:
+def _sample(world: World, at: float, counted: dict[str, int]) -> WindowRecord:
     recent = world.recent
     delay = recent.total_s / recent.deliveries if recent.deliveries else 0.0
     edges = world.topology.edges
-    sample = Sample(
+    sample = WindowRecord(
         at,
         {name: world.brokers[name].metrics for name in edges},
         {name: len(world.brokers[name].subscribers) for name in edges},

@@ -12,7 +12,7 @@ from tidings.balancing.padres import Parameters
 from tidings.model import DataError
 from tidings.simulate.links import Weather
 from tidings.simulate.machines import Machine
-from tidings.simulate.topology import Cluster, Topology, global_experiment, local_experiment
+from tidings.simulate.topology import BrokerCluster, Topology, global_experiment, local_experiment
 from tidings.simulate.workload import Quotes, add_publishers
 from tidings.simulate.world import Rules, World
 
@@ -20,7 +20,7 @@ TOPOLOGIES = {"local": local_experiment, "global": global_experiment}
 
 
 @dataclass(frozen=True, slots=True)
-class Publishers:
+class PublisherPlan:
     """``increase_share`` of them publish ``increase_by`` times more from ``increase_at_s`` on."""
 
     count: int = 40
@@ -32,7 +32,7 @@ class Publishers:
 
 
 @dataclass(frozen=True, slots=True)
-class Subscribers:
+class SubscriberPlan:
     """All join at one broker at random times of the first seconds; a share of them gets nothing.
 
     With ``churn_per_min``, so many more join every minute and leave after ``stay_s``, at a random edge broker each,
@@ -75,8 +75,8 @@ class Scenario:
     seed: int = 1
     duration_s: float = 3600.0
     rules: Rules = field(default_factory=Rules)
-    publishers: Publishers = field(default_factory=Publishers)
-    subscribers: Subscribers = field(default_factory=Subscribers)
+    publishers: PublisherPlan = field(default_factory=PublisherPlan)
+    subscribers: SubscriberPlan = field(default_factory=SubscriberPlan)
     crashes: tuple[Crash, ...] = ()
     partitions: tuple[Partition, ...] = ()
 
@@ -146,8 +146,8 @@ def scenario_of(given: Mapping[str, Any]) -> Scenario:
         int(given.get("seed", 1)),
         float(given.get("duration_s", 3600.0)),
         rules,
-        _filled("publishers", Publishers, given.get("publishers", {})),
-        _filled("subscribers", Subscribers, given.get("subscribers", {})),
+        _filled("publishers", PublisherPlan, given.get("publishers", {})),
+        _filled("subscribers", SubscriberPlan, given.get("subscribers", {})),
         tuple(_filled("crash", Crash, each) for each in given.get("crash", ())),
         tuple(_filled("partition", Partition, each) for each in given.get("partition", ())),
     )
@@ -183,7 +183,7 @@ def _topology(given: Mapping[str, Any]) -> Topology:
             rest = {key: value for key, value in broker.items() if key != "name"}
             machines[broker["name"]] = _filled("a broker", Machine, rest)
         edges = tuple(edge["name"] for edge in cluster["edges"])
-        clusters.append(Cluster(cluster["name"], cluster["head"]["name"], edges))
+        clusters.append(BrokerCluster(cluster["name"], cluster["head"]["name"], edges))
     return Topology(machines, tuple(clusters))
 
 

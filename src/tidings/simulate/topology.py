@@ -9,7 +9,7 @@ from tidings.simulate.machines import Machine
 
 
 @dataclass(frozen=True, slots=True)
-class Cluster:
+class BrokerCluster:
     """A head, to which publishers connect, and its edge brokers, to which subscribers connect."""
 
     name: str
@@ -22,7 +22,7 @@ class Topology:
     """Clusters in a chain: the heads of neighbouring ones are connected."""
 
     machines: dict[str, Machine]
-    clusters: tuple[Cluster, ...]
+    clusters: tuple[BrokerCluster, ...]
 
     def __post_init__(self) -> None:
         named = [name for cluster in self.clusters for name in (cluster.head, *cluster.edges)]
@@ -50,7 +50,7 @@ class Topology:
     def neighbours(self, broker: str) -> tuple[str, ...]:
         return tuple(b if a == broker else a for a, b in self.links if broker in (a, b))
 
-    def cluster_of(self, broker: str) -> Cluster:
+    def cluster_of(self, broker: str) -> BrokerCluster:
         return next(cluster for cluster in self.clusters if broker in (cluster.head, *cluster.edges))
 
 
@@ -61,7 +61,7 @@ def local_experiment() -> Topology:
     """[PADRES] Table IV, simulation: one head, four unlike edge brokers."""
     rows = {"B1": (100, 16, 0.5), "B2": (200, 16, 1.0), "B3": (400, 32, 2.0), "B4": (1000, 32, 5.0)}
     machines = {"B0": HEAD} | {name: Machine(*row) for name, row in rows.items()}
-    return Topology(machines, (Cluster("C0", "B0", tuple(rows)),))
+    return Topology(machines, (BrokerCluster("C0", "B0", tuple(rows)),))
 
 
 def global_experiment() -> Topology:
@@ -77,5 +77,5 @@ def global_experiment() -> Topology:
         "B42": (233, 128, 0.5),
     }
     machines = {name: Machine(*row) for name, row in rows.items()}
-    clusters = tuple(Cluster(f"C{n}", f"B{n}0", (f"B{n}1", f"B{n}2")) for n in range(1, 5))
+    clusters = tuple(BrokerCluster(f"C{n}", f"B{n}0", (f"B{n}1", f"B{n}2")) for n in range(1, 5))
     return Topology(machines | {cluster.head: HEAD for cluster in clusters}, clusters)

@@ -20,7 +20,7 @@ from tidings.simulate.audit import Audit
 from tidings.simulate.broker import Broker, Surroundings
 from tidings.simulate.clock import Clock
 from tidings.simulate.links import Link, Weather
-from tidings.simulate.messages import Join, Packet, Part, Published, ToClient
+from tidings.simulate.messages import InFlight, Join, Packet, Quit, ToClient
 from tidings.simulate.routing import LOCAL, Advertise
 from tidings.simulate.topology import Topology
 from tidings.simulate.universe import Universe
@@ -127,7 +127,7 @@ class World:
         if self.audit is not None:
             self.audit.left(name, self.clock.now)
         for broker in client.migrant.homes:
-            self._to_broker(broker, Part(name))
+            self._to_broker(broker, Quit(name))
 
     def _advertise(self, publisher: Publisher) -> None:
         self.brokers[publisher.broker].receive(Advertise(publisher.name, publisher.advertised), LOCAL)
@@ -140,14 +140,14 @@ class World:
         self.published += 1
         if self.audit is not None:
             self.audit.published(self.published, publication, self.clock.now)
-        self.brokers[publisher.broker].receive(Published(publication, self.clock.now, self.published))
+        self.brokers[publisher.broker].receive(InFlight(publication, self.clock.now, self.published))
         self.clock.after(publisher.random.uniform(0.5, 1.5) / publisher.rate, self._publish, publisher)
 
     def _deliver(self, broker: str, name: str, packet: ToClient) -> None:
         client = self.clients.get(name)
         if client is None:
             return
-        if not isinstance(packet, Published):
+        if not isinstance(packet, InFlight):
             self._tell(client, packet)
         elif client.migrant.accepts(packet.number):
             if self.audit is not None:
@@ -165,7 +165,7 @@ class World:
                 self.recent.moves += 1
                 self._to_broker(to, Join(client.name, client.query, session, total))
             case Detach(broker):
-                self._to_broker(broker, Part(client.name))
+                self._to_broker(broker, Quit(client.name))
 
     def _to_broker(self, broker: str, packet: Packet) -> None:
         self.clock.after(CLIENT_LATENCY_S, lambda: self.brokers[broker].receive(packet))

@@ -6,14 +6,14 @@ from tidings.balancing.padres import (
     BrokerLoad,
     ByProfile,
     Candidate,
+    DelayLine,
     EdgeBalancer,
     Key,
-    Line,
+    LoadProfile,
     Metrics,
     Parameters,
     Place,
     Poset,
-    Profile,
 )
 from tidings.balancing.padres.messages import Effect, Message, Send, Tick, Wake
 
@@ -33,7 +33,7 @@ class FakeBroker:
     def load(self) -> BrokerLoad:
         sent = sum(float(name.split("-")[1]) for name in self.subscribers)
         rate = 1.0 if self.subscribers else 0.0
-        return BrokerLoad(rate, Line(0.0, 0.01), len(self.subscribers), sent, BANDWIDTH)
+        return BrokerLoad(rate, DelayLine(0.0, 0.01), len(self.subscribers), sent, BANDWIDTH)
 
     def poset(self) -> Poset[Key]:
         poset: Poset[Key] = Poset(self.covers)
@@ -41,7 +41,7 @@ class FakeBroker:
             poset.add(name)
         return poset
 
-    def candidates(self, profile: Profile) -> list[Candidate]:
+    def candidates(self, profile: LoadProfile) -> list[Candidate]:
         return [Candidate(name, (name,), 1, float(name.split("-")[1])) for name in self.subscribers]
 
     def covers(self, wide: Key, narrow: Key) -> bool:

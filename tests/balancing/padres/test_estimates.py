@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidings.balancing.padres.delay_model import MAX_BUCKETS, DelayModel, Line
+from tidings.balancing.padres.delay_model import MAX_BUCKETS, DelayLine, DelayModel
 from tidings.balancing.padres.metrics import Meter, Metric, Metrics, difference
 from tidings.balancing.padres.parameters import Parameters
-from tidings.balancing.padres.press import Press, Profile
+from tidings.balancing.padres.press import LoadProfile, Press
 from tidings.language import evaluate, parse
 from tidings.model import DataError, Publication
 
@@ -57,12 +57,12 @@ def test_a_falling_line_is_flat() -> None:
     model = DelayModel()
     model.observe(10, 0.014)
     model.observe(20, 0.010)
-    assert model.line() == Line(0.0, 0.010)
+    assert model.line() == DelayLine(0.0, 0.010)
 
 
 @given(st.floats(0, 1e-3), st.floats(0, 0.1), st.lists(st.integers(1, 3000), min_size=2, max_size=60))
 def test_a_linear_matcher_is_estimated_exactly(slope: float, intercept: float, counts: list[int]) -> None:
-    model, truth = DelayModel(), Line(slope, intercept)
+    model, truth = DelayModel(), DelayLine(slope, intercept)
     for count in counts:
         rounded = (count + 5) // 10 * 10
         model.observe(rounded, truth.at(rounded))
@@ -95,9 +95,9 @@ def test_the_smallest_buckets_go_first_but_never_the_last_updated() -> None:
 
 def test_no_measurement_and_one() -> None:
     model = DelayModel()
-    assert model.line() == Line(0.0, 0.0)
+    assert model.line() == DelayLine(0.0, 0.0)
     model.observe(2, 0.5)
-    assert model.line() == Line(0.0, 0.5)
+    assert model.line() == DelayLine(0.0, 0.5)
     model = DelayModel()
     model.observe(20, 0.5)
     assert model.line().at(10) == pytest.approx(0.25)
@@ -141,7 +141,7 @@ def test_sampling_ends_with_its_time() -> None:
     press = Press(["a"], samples=50, timeout_s=30, now=0)
     assert not press.sample({"a"}, reaches_css=False, now=10)
     assert press.sample({"a"}, reaches_css=False, now=30)
-    assert press.profile(now=20) == Profile({"a": 1}, 0, 1, 0.05)
+    assert press.profile(now=20) == LoadProfile({"a": 1}, 0, 1, 0.05)
 
 
 @given(st.lists(st.tuples(st.booleans(), st.booleans(), st.booleans()), min_size=1, max_size=60))

@@ -16,7 +16,7 @@ from tidings.balancing.padres.messages import (
     Subscribe,
     Tick,
     Unsubscribe,
-    Watch,
+    WatchCluster,
 )
 
 HEAVY, LIGHT = Metrics(0.6, 0.01, 0.6), Metrics(0.2, 0.01, 0.2)
@@ -82,11 +82,11 @@ def test_both_heads_let_their_edges_watch_the_other_cluster() -> None:
     effects = other.on(request, 4)
     [reply] = sent(effects, Reply)
     assert [effect for effect in effects if isinstance(effect, Subscribe)] == [Subscribe("C1")]
-    assert sent(effects, Watch) == [Watch("C1", on=True)] * 2
+    assert sent(effects, WatchCluster) == [WatchCluster("C1", on=True)] * 2
     effects = one.on(reply, 5)
     assert [(e.to, e.message) for e in effects if isinstance(e, Send)] == [
-        ("B11", Watch("C2", on=True)),
-        ("B12", Watch("C2", on=True)),
+        ("B11", WatchCluster("C2", on=True)),
+        ("B12", WatchCluster("C2", on=True)),
     ]
     assert one.status is other.status is Status.BUSY
 
@@ -99,10 +99,10 @@ def test_a_session_ends_when_all_edges_are_balanced() -> None:
     one.on(local("B11", even), 10)
     effects = one.on(local("B12", even), 10)
     assert sent(effects, EndGlobal) == [EndGlobal(request.session)]
-    assert sent(effects, Watch) == [Watch("C2", on=False)] * 2
+    assert sent(effects, WatchCluster) == [WatchCluster("C2", on=False)] * 2
     assert Unsubscribe("C2") in effects
     effects = other.on(EndGlobal(request.session), 11)
-    assert sent(effects, Watch) == [Watch("C1", on=False)] * 2
+    assert sent(effects, WatchCluster) == [WatchCluster("C1", on=False)] * 2
     assert sent(effects, EndGlobal) == []
     assert one.status is other.status is Status.STABILIZING
     assert one.partner is other.partner is None
@@ -134,7 +134,7 @@ def test_a_head_in_a_session_refuses_another_one() -> None:
 
 def test_the_lease_ends_a_session_with_a_head_that_is_gone() -> None:
     one, _, request = engaged()
-    assert sent(one.on(Tick("lease", request.session), 4000), Watch) == [Watch("C2", on=False)] * 2
+    assert sent(one.on(Tick("lease", request.session), 4000), WatchCluster) == [WatchCluster("C2", on=False)] * 2
     assert one.partner is None
 
 

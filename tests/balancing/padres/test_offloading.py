@@ -7,12 +7,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tidings.balancing.padres.cards import Bargain, Card
-from tidings.balancing.padres.delay_model import Line
+from tidings.balancing.padres.delay_model import DelayLine
 from tidings.balancing.padres.loads import BrokerLoad, Candidate, Offer
 from tidings.balancing.padres.metrics import Metric
 from tidings.balancing.padres.offloading import offload, offload_random, phase_one_type, random_count
 from tidings.balancing.padres.parameters import Parameters
-from tidings.balancing.padres.press import Key, Profile
+from tidings.balancing.padres.press import Key, LoadProfile
 
 SAMPLES = 12
 MESSAGE_BYTES = 100.0
@@ -54,13 +54,13 @@ def bargains(draw: st.DrawFn) -> Bargain:
         loads.append(
             BrokerLoad(
                 input_rate=rate if is_giver else draw(st.floats(0, rate)),
-                delay=Line(draw(st.floats(0, 0.002)), draw(st.floats(0.0001, 0.02))),
+                delay=DelayLine(draw(st.floats(0, 0.002)), draw(st.floats(0.0001, 0.02))),
                 subscriptions=count,
                 output_bytes_s=output if is_giver else draw(st.floats(0, max(output, 1))),
                 bandwidth_bytes_s=draw(st.floats(1000, 100_000)),
             )
         )
-    profile = Profile(
+    profile = LoadProfile(
         {each.key: each.vector for each in candidates}, draw(st.integers(0, 2**SAMPLES - 1)), SAMPLES, rate
     )
     css = tuple(draw(st.lists(st.integers(2, 40), max_size=3)))
@@ -108,7 +108,7 @@ def test_what_leaves_the_giver_arrives_at_the_taker(bargain: Bargain) -> None:
 def load(**changes: float) -> BrokerLoad:
     figures = {"input_rate": 10.0, "subscriptions": 10, "output_bytes_s": 1000.0, "bandwidth_bytes_s": 10_000.0}
     figures |= changes
-    return BrokerLoad(delay=Line(0.001, 0.01), **figures)  # type: ignore[arg-type]  # whole numbers of subscriptions
+    return BrokerLoad(delay=DelayLine(0.001, 0.01), **figures)  # type: ignore[arg-type]  # whole numbers of subscriptions
 
 
 def bargain_of(metric: Metric, giver: BrokerLoad, taker: BrokerLoad, *, css: tuple[Key, ...] = ()) -> Bargain:
@@ -118,7 +118,7 @@ def bargain_of(metric: Metric, giver: BrokerLoad, taker: BrokerLoad, *, css: tup
         Candidate(key, tuple(f"s{key}-{n}" for n in range(2)), vector, 50.0 * vector.bit_count())
         for key, vector in vectors.items()
     ]
-    return Bargain(metric, giver, Offer(taker, css), candidates, Profile(vectors, 0, 4, 10.0), PARAMETERS, covers)
+    return Bargain(metric, giver, Offer(taker, css), candidates, LoadProfile(vectors, 0, 4, 10.0), PARAMETERS, covers)
 
 
 def test_input_takes_from_the_covering_set() -> None:
@@ -136,7 +136,7 @@ def test_match_takes_what_has_least_traffic_first() -> None:
 
 def test_an_overloaded_matcher_gives_until_it_is_below_the_lower_threshold() -> None:
     giver = load(input_rate=56, subscriptions=8)
-    taker = BrokerLoad(0, Line(0, 0.0001), 0, 0, 10_000)
+    taker = BrokerLoad(0, DelayLine(0, 0.0001), 0, 0, 10_000)
     bargain = bargain_of(Metric.MATCH, giver, taker)
     assert giver.of(Metric.INPUT) > PARAMETERS.higher_overload_threshold
     run(bargain)

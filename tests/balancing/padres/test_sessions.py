@@ -4,34 +4,34 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.balancing.padres.brokers import FakeBroker, edge, sent, woken
-from tidings.balancing.padres import EdgeBalancer, Metric, Migrant, Profile, Status
+from tidings.balancing.padres import EdgeBalancer, LoadProfile, Metric, Migrant, Status
 from tidings.balancing.padres.messages import (
     Announce,
     Arrived,
     AskGlobal,
     Attach,
+    BeginSampling,
     Cancel,
     Detach,
     Done,
     Leave,
     Lost,
-    Move,
+    MoveTo,
     Pie,
     Profiled,
     Reply,
     Request,
-    Sample,
     Send,
     Subscribe,
     Tell,
     Tick,
     ToSubscriber,
     Unsubscribe,
-    Watch,
+    WatchCluster,
 )
 from tidings.balancing.padres.sessions import PATIENCE_S
 
-PROFILE = Profile({}, css=1, samples=1, rate=1.0)
+PROFILE = LoadProfile({}, css=1, samples=1, rate=1.0)
 
 
 def status(balancer: EdgeBalancer) -> Status:
@@ -62,7 +62,7 @@ def moving() -> tuple[EdgeBalancer, EdgeBalancer, list[Tell]]:
     giver, taker, request = asked()
     [reply] = sent(taker.on(request, 2), Reply)
     effects = giver.on(reply, 3)
-    assert isinstance(effects[0], Sample)
+    assert isinstance(effects[0], BeginSampling)
     told = giver.on(Profiled(request.session, PROFILE), 4)
     return giver, taker, [effect for effect in told if isinstance(effect, Tell)]
 
@@ -72,7 +72,7 @@ def test_a_session_from_the_request_to_the_last_leave() -> None:
     assert status(giver) is status(taker) is Status.BUSY
     assert len(told) == 4
     moves = {tell.subscriber: tell.message for tell in told}
-    assert set(moves.values()) == {Move("B1-1@1", "B2", 4)}
+    assert set(moves.values()) == {MoveTo("B1-1@1", "B2", 4)}
     *early, last = [taker.on(Arrived("B1-1@1", name, 4), 5) for name in moves]
     assert not any(sent(effects, Done) for effects in early)
     [done] = [effect for effect in last if isinstance(effect, Send)]
@@ -178,10 +178,10 @@ def test_another_cluster_is_watched_and_forgotten() -> None:
     foreign = Pie("B7", "C2", pie_of(edge("B7", []), 0).metrics, Status.OK)
     broker.on(foreign, 0)
     assert broker.others == {}
-    assert broker.on(Watch("C2", on=True), 1) == [Subscribe("C2")]
+    assert broker.on(WatchCluster("C2", on=True), 1) == [Subscribe("C2")]
     broker.on(foreign, 2)
     assert set(broker.others) == {"B7"}
-    assert broker.on(Watch("C2", on=False), 3) == [Unsubscribe("C2")]
+    assert broker.on(WatchCluster("C2", on=False), 3) == [Unsubscribe("C2")]
     assert broker.others == {}
 
 
@@ -197,9 +197,9 @@ def test_adaptive_subscriptions_follow_the_load() -> None:
 def test_a_subscriber_is_at_both_brokers_until_it_leaves() -> None:
     migrant = Migrant("B1")
     assert migrant.accepts("p0")
-    assert migrant.on(Move("x", "B2", 3)) == [Attach("B2", "x", 3)]
+    assert migrant.on(MoveTo("x", "B2", 3)) == [Attach("B2", "x", 3)]
     assert migrant.homes == ("B1", "B2")
-    assert migrant.on(Move("y", "B3", 1)) == []
+    assert migrant.on(MoveTo("y", "B3", 1)) == []
     assert [migrant.accepts(p) for p in ("p1", "p2", "p1", "p0")] == [True, True, False, False]
     assert migrant.on(Leave("other", arrived=True)) == []
     assert migrant.on(Leave("x", arrived=True)) == [Detach("B1")]
@@ -216,7 +216,7 @@ def test_the_history_of_a_subscriber_is_short() -> None:
 def test_a_subscriber_whose_broker_is_lost_is_at_the_other_one() -> None:
     for lost, home in (("B1", "B2"), ("B2", "B1")):
         migrant = Migrant("B1")
-        migrant.on(Move("x", "B2", 1))
+        migrant.on(MoveTo("x", "B2", 1))
         assert migrant.on(Lost(lost)) == [Detach(lost)]
         assert migrant.homes == (home,)
 
@@ -228,7 +228,7 @@ def test_a_subscriber_has_one_home_or_a_session(steps: list[str]) -> None:
         session = migrant.moving.session if migrant.moving else ""
         target = migrant.moving.to if migrant.moving else "B9"
         messages: dict[str, ToSubscriber] = {
-            "move": Move(f"x{number}", f"B{number}", 1),
+            "move": MoveTo(f"x{number}", f"B{number}", 1),
             "leave": Leave(session, arrived=True),
             "stay": Leave(session, arrived=False),
             "lost old": Lost(migrant.home),

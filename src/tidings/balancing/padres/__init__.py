@@ -4,8 +4,8 @@ A broker owns an :class:`EdgeBalancer` or a :class:`HeadBalancer`, a subscriber 
 what happened by ``on(message, now)`` and answers with effects. What moves messages and time lies elsewhere.
 """
 
-from tidings.balancing.padres.choosing import AtRandom, ByProfile, Chooser, View
-from tidings.balancing.padres.delay_model import DelayModel, Line
+from tidings.balancing.padres.choosing import AtRandom, BrokerView, ByProfile, Chooser
+from tidings.balancing.padres.delay_model import DelayLine, DelayModel
 from tidings.balancing.padres.edge import EdgeBalancer, Place
 from tidings.balancing.padres.head import HeadBalancer
 from tidings.balancing.padres.loads import BrokerLoad, Candidate, Offer
@@ -14,19 +14,21 @@ from tidings.balancing.padres.metrics import Meter, Metric, Metrics
 from tidings.balancing.padres.migration import Migrant
 from tidings.balancing.padres.parameters import Parameters
 from tidings.balancing.padres.poset import Poset
-from tidings.balancing.padres.press import Key, Press, Profile
+from tidings.balancing.padres.press import Key, LoadProfile, Press
 
 __all__ = [
     "AtRandom",
     "BrokerLoad",
+    "BrokerView",
     "ByProfile",
     "Candidate",
     "Chooser",
+    "DelayLine",
     "DelayModel",
     "EdgeBalancer",
     "HeadBalancer",
     "Key",
-    "Line",
+    "LoadProfile",
     "Meter",
     "Metric",
     "Metrics",
@@ -36,7 +38,5 @@ __all__ = [
     "Place",
     "Poset",
     "Press",
-    "Profile",
     "Status",
-    "View",
 ]

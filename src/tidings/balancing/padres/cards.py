@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tidings.balancing.padres.loads import BrokerLoad, Candidate, Offer
 from tidings.balancing.padres.metrics import Metric, difference
 from tidings.balancing.padres.parameters import Parameters
-from tidings.balancing.padres.press import Key, Profile
+from tidings.balancing.padres.press import Key, LoadProfile
 
 Covers = Callable[[Key, Key], bool]
 
@@ -48,7 +48,7 @@ class Bargain:
         giver: BrokerLoad,
         offer: Offer,
         candidates: Iterable[Candidate],
-        profile: Profile,
+        profile: LoadProfile,
         parameters: Parameters,
         covers: Covers,
     ) -> None:

@@ -11,10 +11,10 @@ from tidings.balancing.padres.metrics import Metric, Metrics
 from tidings.balancing.padres.offloading import offload, offload_random, random_count
 from tidings.balancing.padres.parameters import Parameters
 from tidings.balancing.padres.poset import Poset
-from tidings.balancing.padres.press import Key, Profile
+from tidings.balancing.padres.press import Key, LoadProfile
 
 
-class View(Protocol):
+class BrokerView(Protocol):
     """What a balancer may ask of the broker it sits in."""
 
     def measure(self, now: float) -> Metrics:
@@ -26,7 +26,7 @@ class View(Protocol):
     def poset(self) -> Poset[Key]:
         """The distinct subscriptions of the broker's own subscribers."""
 
-    def candidates(self, profile: Profile) -> list[Candidate]:
+    def candidates(self, profile: LoadProfile) -> list[Candidate]:
         """All subscriptions with those subscribers that are not moving already."""
 
     def covers(self, wide: Key, narrow: Key) -> bool: ...
@@ -35,7 +35,7 @@ class View(Protocol):
 class Chooser(Protocol):
     """One way to choose subscribers: by the paper's algorithms, or at random."""
 
-    def choose(self, metric: Metric, view: View, offer: Offer, profile: Profile) -> list[str]: ...
+    def choose(self, metric: Metric, view: BrokerView, offer: Offer, profile: LoadProfile) -> list[str]: ...
 
 
 class ByProfile:
@@ -44,7 +44,7 @@ class ByProfile:
     def __init__(self, parameters: Parameters) -> None:
         self._parameters = parameters
 
-    def choose(self, metric: Metric, view: View, offer: Offer, profile: Profile) -> list[str]:
+    def choose(self, metric: Metric, view: BrokerView, offer: Offer, profile: LoadProfile) -> list[str]:
         covers: Covers = view.covers
         bargain = Bargain(metric, view.load(), offer, view.candidates(profile), profile, self._parameters, covers)
         poset = view.poset().copy()
@@ -63,6 +63,6 @@ class AtRandom:
     def __init__(self, random: Random) -> None:
         self._random = random
 
-    def choose(self, metric: Metric, view: View, offer: Offer, profile: Profile) -> list[str]:
+    def choose(self, metric: Metric, view: BrokerView, offer: Offer, profile: LoadProfile) -> list[str]:
         names = [name for candidate in view.candidates(profile) for name in candidate.subscribers]
         return offload_random(names, random_count(metric, view.load(), offer.load), self._random)

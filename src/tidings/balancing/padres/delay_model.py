@@ -13,10 +13,10 @@ _HIGH, _LOW = 1.5, 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class DelayLine:
     """d = m·n + b ([PADRES] Eq. 9): the matching delay in seconds with n subscriptions, never below 0.
 
-    >>> Line(slope=0.001, intercept=0.01).at(20)
+    >>> DelayLine(slope=0.001, intercept=0.01).at(20)
     0.03
     """
 
@@ -70,17 +70,17 @@ class DelayModel:
         if len(self._sums) > MAX_BUCKETS:
             del self._sums[min(bucket for bucket in self._sums if bucket != self._last)]
 
-    def line(self) -> Line:
+    def line(self) -> DelayLine:
         """The mean slope from the last updated bucket to all others, through that bucket."""
         if not self._sums:
-            return Line()
+            return DelayLine()
         means = self.buckets
         here = means.pop(self._last)
         if not means:
-            return Line(here / self._last, 0.0) if self._last else Line(0.0, here)
+            return DelayLine(here / self._last, 0.0) if self._last else DelayLine(0.0, here)
         slope = sum((delay - here) / (bucket - self._last) for bucket, delay in means.items()) / len(means)
         slope = max(0.0, slope)
-        return Line(slope, here - slope * self._last)
+        return DelayLine(slope, here - slope * self._last)
 
     def _is_spike(self, delay_s: float) -> bool:
         if len(self._recent) < _HISTORY:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import ClassVar
 
-from tidings.balancing.padres.choosing import Chooser, View
+from tidings.balancing.padres.choosing import BrokerView, Chooser
 from tidings.balancing.padres.detection import Detection
 from tidings.balancing.padres.loads import Offer
 from tidings.balancing.padres.messages import (
@@ -29,7 +29,7 @@ from tidings.balancing.padres.messages import (
     Tick,
     Unsubscribe,
     Wake,
-    Watch,
+    WatchCluster,
 )
 from tidings.balancing.padres.metrics import Metric, Metrics
 from tidings.balancing.padres.parameters import Parameters
@@ -53,7 +53,7 @@ class EdgeBalancer:
     def __init__(
         self,
         place: Place,
-        view: View,
+        view: BrokerView,
         parameters: Parameters,
         chooser: Chooser,
         random: Random,
@@ -213,7 +213,7 @@ class EdgeBalancer:
             self._state.end(now, moved=False)
         return []
 
-    def _on_watch(self, watch: Watch, _now: float) -> list[Effect]:
+    def _on_watch(self, watch: WatchCluster, _now: float) -> list[Effect]:
         if not watch.on:
             self._watched.discard(watch.cluster)
             self.others = {name: pie for name, pie in self.others.items() if pie.cluster != watch.cluster}
@@ -255,5 +255,5 @@ class EdgeBalancer:
         Done: _on_done,
         Arrived: _on_arrived,
         Cancel: _on_cancel,
-        Watch: _on_watch,
+        WatchCluster: _on_watch,
     }

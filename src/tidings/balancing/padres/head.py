@@ -26,7 +26,7 @@ from tidings.balancing.padres.messages import (
     Tick,
     Unsubscribe,
     Wake,
-    Watch,
+    WatchCluster,
 )
 from tidings.balancing.padres.metrics import Metric, Metrics, mean
 from tidings.balancing.padres.parameters import Parameters
@@ -165,7 +165,7 @@ class HeadBalancer:
     def _begin(self, partner: Pie, now: float, *, is_first: bool) -> list[Effect]:
         self.partner, self._is_first, self._partner_edges = partner, is_first, {}
         self._state.begin()
-        watch = Watch(partner.cluster, on=True)
+        watch = WatchCluster(partner.cluster, on=True)
         return [
             *(Send(edge, watch) for edge in self.edges),
             Subscribe(partner.cluster),
@@ -177,7 +177,7 @@ class HeadBalancer:
 
     def _end(self, now: float) -> list[Effect]:
         assert self.partner is not None
-        effects: list[Effect] = [Send(edge, Watch(self.partner.cluster, on=False)) for edge in self.edges]
+        effects: list[Effect] = [Send(edge, WatchCluster(self.partner.cluster, on=False)) for edge in self.edges]
         effects.append(Unsubscribe(self.partner.cluster))
         if self._is_first:
             effects.append(Send(self.partner.broker, EndGlobal(self._session)))

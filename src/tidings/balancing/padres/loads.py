@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tidings.balancing.padres.delay_model import Line
+from tidings.balancing.padres.delay_model import DelayLine
 from tidings.balancing.padres.metrics import Metric, Metrics, input_utilization
 from tidings.balancing.padres.press import Key
 
@@ -17,7 +17,7 @@ class BrokerLoad:
     """
 
     input_rate: float
-    delay: Line
+    delay: DelayLine
     subscriptions: int
     output_bytes_s: float
     bandwidth_bytes_s: float

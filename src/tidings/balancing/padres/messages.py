@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from tidings.balancing.padres.loads import Offer
 from tidings.balancing.padres.metrics import Metric, Metrics
-from tidings.balancing.padres.press import Profile
+from tidings.balancing.padres.press import LoadProfile
 
 
 class Status(StrEnum):
@@ -83,7 +83,7 @@ class Catchup:
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
+class WatchCluster:
     """Subscribe to the local load messages of another cluster, or stop doing so."""
 
     cluster: str
@@ -98,7 +98,7 @@ class EndGlobal:
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class MoveTo:
     """To a subscriber: subscribe at ``to`` as well, and say that ``total`` of you come in this session."""
 
     session: str
@@ -128,7 +128,7 @@ class Profiled:
     """PRESS is over."""
 
     session: str
-    profile: Profile
+    profile: LoadProfile
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +146,10 @@ class Tick:
     session: str = ""
 
 
-Message = Pie | Request | Reply | Cancel | Done | AskGlobal | Catchup | Watch | EndGlobal | Arrived | Profiled | Tick
-ToSubscriber = Move | Leave | Lost
+Message = (
+    Pie | Request | Reply | Cancel | Done | AskGlobal | Catchup | WatchCluster | EndGlobal | Arrived | Profiled | Tick
+)
+ToSubscriber = MoveTo | Leave | Lost
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +166,7 @@ class Tell:
     """Give a message to a subscriber of this broker. ``in_order``: behind what is in its queues."""
 
     subscriber: str
-    message: Move | Leave
+    message: MoveTo | Leave
     in_order: bool = False
 
 
@@ -216,14 +218,14 @@ class Unsubscribe:
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class BeginSampling:
     """Begin PRESS: note which publications answer which subscription, and which of them the other's CSS."""
 
     session: str
     offer: Offer
 
 
-Effect = Send | Tell | Announce | Wake | Subscribe | Unsubscribe | Sample
+Effect = Send | Tell | Announce | Wake | Subscribe | Unsubscribe | BeginSampling
 SubscriberEffect = Attach | Detach
 
 

@@ -43,7 +43,7 @@ def input_utilization(rate: float, matching_delay_s: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Sending:
+class OutputWindow:
     """What an output queue did in a window. Symbols: t_window, t_busy, b_rx (queued), b_tx (sent)."""
 
     window_s: float
@@ -52,12 +52,12 @@ class Sending:
     sent_bytes: float
 
 
-def output_utilization(sending: Sending) -> float:
+def output_utilization(sending: OutputWindow) -> float:
     """O_r = (t_busy / t_window) · (b_rx / b_tx), and 0 if nothing was sent. Implements [PADRES] Eq. 3.
 
-    >>> output_utilization(Sending(window_s=30, busy_s=15, queued_bytes=1000, sent_bytes=1000))
+    >>> output_utilization(OutputWindow(window_s=30, busy_s=15, queued_bytes=1000, sent_bytes=1000))
     0.5
-    >>> output_utilization(Sending(window_s=30, busy_s=30, queued_bytes=3000, sent_bytes=1000))
+    >>> output_utilization(OutputWindow(window_s=30, busy_s=30, queued_bytes=3000, sent_bytes=1000))
     3.0
     """
     if not sending.sent_bytes:
@@ -127,7 +127,7 @@ class Meter:
             self._delay_s = self._matching_s / self._matched
         self.rate = self._arrived / window_s
         self.output_bytes_s = self._queued_bytes / window_s
-        sending = Sending(window_s, min(self._busy_s, window_s), self._queued_bytes, self._sent_bytes)
+        sending = OutputWindow(window_s, min(self._busy_s, window_s), self._queued_bytes, self._sent_bytes)
         measured = Metrics(input_utilization(self.rate, self._delay_s), self._delay_s, output_utilization(sending))
         self._begun = now
         self._arrived = self._matched = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from tidings.balancing.padres.messages import Attach, Detach, Leave, Lost, Move, SubscriberEffect, ToSubscriber
+from tidings.balancing.padres.messages import Attach, Detach, Leave, Lost, MoveTo, SubscriberEffect, ToSubscriber
 
 HISTORY = 1000
 """How many publications are remembered: as many as one broker may lag behind the other."""
@@ -18,7 +18,7 @@ class Migrant:
     before the move may still lie in the queue of the new one.
 
     >>> migrant = Migrant("B1")
-    >>> migrant.on(Move("B1-1", to="B2", total=1))
+    >>> migrant.on(MoveTo("B1-1", to="B2", total=1))
     [Attach(to='B2', session='B1-1', total=1)]
     >>> migrant.accepts("p1"), migrant.accepts("p1")
     (True, False)
@@ -28,7 +28,7 @@ class Migrant:
 
     def __init__(self, home: str, history: int = HISTORY) -> None:
         self.home = home
-        self.moving: Move | None = None
+        self.moving: MoveTo | None = None
         self._history = history
         self._seen: dict[Hashable, None] = {}
 
@@ -48,7 +48,7 @@ class Migrant:
 
     def on(self, message: ToSubscriber) -> list[SubscriberEffect]:
         match message:
-            case Move() if self.moving is None and message.to != self.home:
+            case MoveTo() if self.moving is None and message.to != self.home:
                 self.moving = message
                 return [Attach(message.to, message.session, message.total)]
             case Leave(session, arrived) if self.moving is not None and session == self.moving.session:
@@ -57,7 +57,7 @@ class Migrant:
                 return self._end(self.moving, stays=broker == self.moving.to)
         return []
 
-    def _end(self, move: Move, *, stays: bool) -> list[SubscriberEffect]:
+    def _end(self, move: MoveTo, *, stays: bool) -> list[SubscriberEffect]:
         left = move.to if stays else self.home
         self.home = self.home if stays else move.to
         self.moving = None

@@ -10,7 +10,7 @@ Key = Hashable
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class LoadProfile:
     """Bit vectors of the subscriptions of the offloading broker and of the CSS of the load-accepting one.
 
     ``rate``: the input of the offloading broker in publications a second. Bit 0 is the first publication.
@@ -24,7 +24,7 @@ class Profile:
     def rate_of(self, vector: int) -> float:
         """s_PR = i_r · n_BS / N. Implements [PADRES] Eq. 6.
 
-        >>> Profile({}, css=0, samples=6, rate=3.0).rate_of(0b110111)
+        >>> LoadProfile({}, css=0, samples=6, rate=3.0).rate_of(0b110111)
         2.5
         """
         return self.rate * vector.bit_count() / self.samples if self.samples else 0.0
@@ -34,7 +34,7 @@ class Profile:
 
         Departs from the print, which lost the complement: n_BS = |s AND NOT css|, as its example computes.
 
-        >>> Profile({}, css=0b110001, samples=6, rate=3.0).added_rate(0b110111)
+        >>> LoadProfile({}, css=0b110001, samples=6, rate=3.0).added_rate(0b110111)
         1.0
         """
         return self.rate_of(vector & ~self.css)
@@ -47,7 +47,7 @@ class Press:
     >>> press.sample({"a"}, reaches_css=False, now=1), press.sample({"a", "b"}, reaches_css=True, now=2)
     (False, True)
     >>> press.profile(now=2)
-    Profile(vectors={'a': 3, 'b': 2}, css=2, samples=2, rate=1.0)
+    LoadProfile(vectors={'a': 3, 'b': 2}, css=2, samples=2, rate=1.0)
     """
 
     def __init__(self, subscriptions: Iterable[Key], samples: int, timeout_s: float, now: float) -> None:
@@ -73,6 +73,6 @@ class Press:
     def is_over(self, now: float) -> bool:
         return self._taken >= self._samples or now >= self.deadline
 
-    def profile(self, now: float) -> Profile:
+    def profile(self, now: float) -> LoadProfile:
         elapsed = now - self._begun
-        return Profile(self._vectors, self._css, self._taken, self._taken / elapsed if elapsed > 0 else 0.0)
+        return LoadProfile(self._vectors, self._css, self._taken, self._taken / elapsed if elapsed > 0 else 0.0)

@@ -8,13 +8,13 @@ from tidings.balancing.padres.loads import Offer
 from tidings.balancing.padres.messages import (
     Action,
     Arrived,
+    BeginSampling,
     Cancel,
     Done,
     Effect,
     Leave,
-    Move,
+    MoveTo,
     Request,
-    Sample,
     Send,
     Tell,
     Tick,
@@ -70,7 +70,7 @@ class Giving:
 
     def accepted(self, offer: Offer) -> list[Effect]:
         self.offer = offer
-        return [Sample(self.session, offer)]
+        return [BeginSampling(self.session, offer)]
 
     def move(self, subscribers: list[str], now: float) -> list[Effect]:
         """Tell the chosen ones to subscribe at the taker as well; without any, the session is over."""
@@ -81,7 +81,7 @@ class Giving:
         self.moving = tuple(subscribers)
         total = len(subscribers)
         deadline = now + total * self.parameters.migration_timeout_s + PATIENCE_S
-        move = Move(self.session, self.action.broker, total)
+        move = MoveTo(self.session, self.action.broker, total)
         return [*(Tell(name, move) for name in subscribers), Wake(deadline, Tick("moved", self.session))]
 
     def finish(self, arrived: frozenset[str]) -> list[Effect]:
