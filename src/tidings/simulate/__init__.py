@@ -1,0 +1,1 @@
+"""How would a system of brokers behave? A world in simulated time: brokers, links, clients, faults, one seed."""

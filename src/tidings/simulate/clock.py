@@ -1,0 +1,52 @@
+"""What happens next? Events in simulated time; the seed orders those of equal times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from heapq import heappop, heappush
+from random import Random
+from typing import Any
+
+
+class Clock:
+    """A heap of events. Nothing takes real time, nothing waits.
+
+    >>> clock = Clock(seed=1)
+    >>> clock.after(2, print, "second")
+    >>> clock.after(1, print, "first")
+    >>> clock.run(until=10)
+    first
+    second
+    >>> clock.now, clock.events
+    (10, 2)
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.now = 0.0
+        self.events = 0
+        self._draw = Random(seed).random
+        self._heap: list[tuple[float, float, int, Callable[..., object], tuple[Any, ...]]] = []
+        self._count = 0
+
+    def at(self, time: float, call: Callable[..., object], *args: object) -> None:
+        """Call at that time, or now if it is over."""
+        self._count += 1
+        heappush(self._heap, (max(time, self.now), self._draw(), self._count, call, args))
+
+    def after(self, delay: float, call: Callable[..., object], *args: object) -> None:
+        self.at(self.now + delay, call, *args)
+
+    def run(self, until: float, after_each: Callable[[], None] | None = None) -> None:
+        """Let all events up to that time happen; ``after_each`` is called after every one."""
+        heap = self._heap
+        while heap and heap[0][0] <= until:
+            self.now, _, _, call, args = heappop(heap)
+            self.events += 1
+            call(*args)
+            if after_each is not None:
+                after_each()
+        self.now = until
+
+    @property
+    def is_idle(self) -> bool:
+        return not self._heap
