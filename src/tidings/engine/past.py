@@ -29,7 +29,6 @@ from tidings.model import DataError, Match, Publication, PublicationError
 from tidings.storage.kept import KeptPublications
 from tidings.storage.kept_rows import KeptRow
 from tidings.storage.keys import LATEST
-from tidings.storage.rocks import RocksSpace
 from tidings.storage.spaces import KeySpace, MemorySpace
 from tidings.tables.columns import instant_key
 from tidings.tables.rows import publications
@@ -146,7 +145,11 @@ def _instant(expires: object) -> int:
 
 
 def _space(folder: Path | None) -> KeySpace:
-    return MemorySpace() if folder is None else RocksSpace(folder / KEPT)
+    if folder is None:
+        return MemorySpace()
+    from tidings.storage.rocks import RocksSpace  # noqa: PLC0415  # most engines do without RocksDB
+
+    return RocksSpace(folder / KEPT)
 
 
 def _check(keep: object, keep_bytes: object) -> None:
