@@ -53,7 +53,7 @@ class Logged:
     size_bytes: int
 
 
-class Candidate(NamedTuple):
+class KeptCandidate(NamedTuple):
     """A publication that may answer a query; it does for sure, or has to be verified."""
 
     number: int
@@ -158,14 +158,14 @@ class KeptPublications:
                 for start in range(0, len(members), BLOCK):
                     self._file(bucket, members[start : start + BLOCK])
 
-    def read(self, form: tuple[Conjunction, ...], since: int, until: int, before: int, now: int) -> list[Candidate]:
+    def read(self, form: tuple[Conjunction, ...], since: int, until: int, before: int, now: int) -> list[KeptCandidate]:
         """Candidates for a query: publications with numbers under ``before`` that happened in ``[since, until)`` and
         have not ended; the newest first."""
         if len(self._tail) > MAX_TAIL:
             self.file()
         asked = [(spans_of(conjunction), is_exact(conjunction)) for conjunction in form]
         with self._turn:
-            found = [Candidate(one.number, one.row, False) for one in self._tail]
+            found = [KeptCandidate(one.number, one.row, False) for one in self._tail]
             for bucket, held in self._buckets.items():
                 blocks = [one for one in held.blocks if one.happened_last >= since and one.happened_first < until]
                 found += self._rows(bucket, blocks, asked, lambda times: since <= times[1] < until and now < times[2])
@@ -257,7 +257,7 @@ class KeptPublications:
         blocks: list[FiledBlock],
         asked: list[tuple[list[list[Span]], bool]],
         wanted: Callable[[tuple[int, int, int]], bool],
-    ) -> Iterator[Candidate]:
+    ) -> Iterator[KeptCandidate]:
         """The rows of some blocks that may answer one of the conjunctions."""
         if not blocks:
             return
@@ -267,7 +267,7 @@ class KeptPublications:
         for number, is_sure in sure.items():
             packed = self._space.get(bucket, _log_key(number))
             if packed is not None and wanted(times_of(packed)):
-                yield Candidate(number, KeptRow.unpacked(packed), is_sure)
+                yield KeptCandidate(number, KeptRow.unpacked(packed), is_sure)
 
     def _candidates(self, bucket: int, blocks: list[FiledBlock], asked: list[list[Span]]) -> IntArray:
         """The numbers of those that have a key in some span of each list; of all where nothing is asked by key."""
