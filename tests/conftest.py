@@ -13,13 +13,16 @@ from tests.examples import examples
 settings.register_profile("tidings", examples(100))
 settings.load_profile("tidings")
 
+_THOROUGH = {"benchmarks", "spark", "tools"}
+
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A test with Spark is thorough, unless it is marked as quick; and so is one of what is not the product."""
+    """A test with Spark, or of what is beside the product, is thorough, unless it is marked as quick."""
     for item in items:
-        is_beside = not {"benchmarks", "tools"}.isdisjoint(item.path.relative_to(item.config.rootpath).parts)
-        if is_beside or (item.get_closest_marker("spark") and not item.get_closest_marker("quick")):
+        folders = item.path.relative_to(item.config.rootpath).parts
+        is_thorough = item.get_closest_marker("spark") or not _THOROUGH.isdisjoint(folders)
+        if is_thorough and not item.get_closest_marker("quick"):
             item.add_marker("thorough")
 
 
