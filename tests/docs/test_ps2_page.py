@@ -5,34 +5,15 @@ A comment before each table says what it is: ``<!-- ps2-FILE: ROWS by COLUMNS, V
 
 from __future__ import annotations
 
-import json
 import re
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.docs.test_s3tm_page import ROOT, Row, cells, one, rows_of
+
 PAGE = (ROOT / "docs" / "papers" / "ps2.md").read_text(encoding="utf-8")
 _TABLE = re.compile(r"<!-- (ps2-[\w-]+): (\w+) by (\w+), (\w+)(?: where ([^>]*?))? -->\n+((?:\|.*\n)+)")
 _BESIDE = re.compile(r"<!-- (ps2-[\w-]+): (\w+) with ([\w ]+?)(?: where ([^>]*?))? -->\n+((?:\|.*\n)+)")
-
-Row = dict[str, Any]
-
-
-def rows_of(name: str) -> list[Row]:
-    figures = json.loads((ROOT / "docs" / "results" / f"{name}.json").read_text(encoding="utf-8"))["figures"]
-    columns = {key: value for key, value in figures.items() if isinstance(value, list)}
-    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
-
-
-def one(rows: list[Row], **labels: object) -> Row:
-    (row,) = (row for row in rows if all(str(row[name]) == str(value) for name, value in labels.items()))
-    return row
-
-
-def cells(line: str) -> list[str]:
-    return [cell.strip() for cell in line.strip().strip("|").split("|")]
 
 
 def labels_of(where: str | None) -> dict[str, str]:
