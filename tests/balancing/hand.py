@@ -9,7 +9,8 @@ import numpy as np
 from tidings.balancing import Loads, Touches, WorkDone
 from tidings.partitioning import Mapping
 from tidings.partitioning.finer import finer
-from tidings.partitioning.gridt import Grid, Gridt, WordShare
+from tidings.partitioning.gridt import Gridt, WordShare
+from tidings.terms.even_grid import Grid
 
 NONE = np.zeros(0, dtype=np.uint64)
 

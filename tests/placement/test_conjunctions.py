@@ -10,8 +10,9 @@ import pytest
 
 from tests.index.mixed import NEVER, mixed_posts, mixed_queries, shapes_of, valid
 from tidings.analysis import ENGLISH
-from tidings.partitioning.gridt import Grid, Gridt, WordShare
+from tidings.partitioning.gridt import Gridt, WordShare
 from tidings.placement.conjunctions import conjunctions_of
+from tidings.terms.even_grid import Grid
 from tidings.terms.local_terms import local_parts
 from tidings.terms.sample import Sample
 

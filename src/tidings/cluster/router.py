@@ -98,9 +98,6 @@ class Router:
         is_sent = np.repeat(self._filed > 0, self._parcels.counts())
         self._sent = Owners.of_counts(counts, self._owner[self._parcels.parcels[is_sent]])
         self._has_split = bool((counts > 1).any())
-        self._goals = MatcherSets.empty(1, self.matchers)
-        if self._gridt is not None and not self._has_split:
-            self._goals = MatcherSets.of_one(np.concatenate([[0], counts]) > 0, self._sent.matchers, self.matchers)
 
     def __len__(self) -> int:
         """How many terms it sends for."""
@@ -160,13 +157,12 @@ class Router:
 
         The posts were numbered after the router last changed.
         """
-        if self._has_split:
-            if posts.keys is None:
-                raise DataError("the router has changed since these posts were numbered; number them again")
-            return MatcherSets.reached(self.in_regions(posts), posts.keys, self._sent, self.matchers)
-        if self._gridt is None:
-            return MatcherSets.owning(posts.terms, self._sent, self.matchers)
-        return self._gridt.routes(posts.lon, posts.lat, posts.terms, self._terms.local, self._goals)
+        terms = self.in_regions(posts)
+        if not self._has_split:
+            return MatcherSets.owning(terms, self._sent, self.matchers)
+        if posts.keys is None:
+            raise DataError("the router has changed since these posts were numbered; number them again")
+        return MatcherSets.reached(terms, posts.keys, self._sent, self.matchers)
 
     def occurrences(self, table: pa.Table) -> tuple[TermSets, IdArray, HashArray]:
         """The terms of each row of a table without bad rows, the matcher of each occurrence, and the keys of the rows.

@@ -20,7 +20,8 @@ class FinerParcels:
     So a region that was not divided by words can be: [PS2] V-A splits cells by text when it moves load.
 
     >>> import numpy as np
-    >>> from tidings.partitioning.gridt import Grid, WordShare
+    >>> from tidings.partitioning.gridt import WordShare
+    >>> from tidings.terms.even_grid import Grid
     >>> none = np.zeros(0, np.uint64)
     >>> gridt, _ = Gridt.flattened(Grid(0, 0, 2, 2, level=1), [WordShare(None, none)])
     >>> mapping = finer(Mapping(gridt, np.zeros(1, np.int32), 2), 4)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tidings.analysis.vocabulary import TermSets
-from tidings.arrays import IdArray, IntArray
+from tidings.arrays import IntArray
 from tidings.partitioning import kernels
 from tidings.partitioning.mapping import HashArray, Owners
 
@@ -32,18 +32,6 @@ class MatcherSets:
     def empty(cls, count: int, matchers: int) -> MatcherSets:
         """So many sets of no matchers."""
         return cls(np.zeros((count, _width(matchers)), dtype=np.uint64))
-
-    @classmethod
-    def of_one(cls, has_one: npt.NDArray[np.bool_], own: IdArray, matchers: int) -> MatcherSets:
-        """Sets of one matcher, and empty ones: ``own`` int32 are those of the sets that have one.
-
-        >>> MatcherSets.of_one(np.array([False, True, True]), np.array([2, 65]), 70).words.tolist()
-        [[0, 0], [4, 0], [0, 2]]
-        """
-        sets = cls.empty(len(has_one), matchers)
-        bits = np.uint64(1) << (own % _WORD_BITS).astype(np.uint64)
-        sets.words[np.flatnonzero(has_one), own // _WORD_BITS] = bits
-        return sets
 
     @classmethod
     def owning(cls, terms: TermSets, owners: Owners, matchers: int) -> MatcherSets:

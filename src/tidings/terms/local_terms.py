@@ -57,16 +57,6 @@ class LocalTerms:
         words = np.zeros(slots // _SLOTS_PER_WORD, dtype=np.uint64)
         return self._seeds, words, np.zeros((slots, 2), dtype=np.uint64)
 
-    @property
-    def table(self) -> LocalTable:
-        """As :func:`find_local` takes it. The next :meth:`put` may write to it or leave it behind."""
-        return self._table
-
-    @property
-    def everywhere(self) -> bool:
-        """Whether region 0 has anything."""
-        return self._everywhere
-
     def __len__(self) -> int:
         return self._count
 
@@ -174,7 +164,7 @@ def _put_keys(regions, terms, numbers, seeds, words, slots):
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
-def find_local(region, term, seeds, words, slots):
+def _find_local(region, term, seeds, words, slots):
     """The number of a word in a region, -1 if it is not in the table. Most that are not do not pass the filter."""
     key = _local_key(region, term)
     hashed = mixed(key ^ seeds[0], seeds[1])
@@ -189,7 +179,7 @@ def find_local(region, term, seeds, words, slots):
 def _find_keys(regions, terms, seeds, words, slots, numbers):
     """Fill ``numbers`` int32 with those of words in regions, -1 for one that is not in the table."""
     for i in range(len(regions)):
-        numbers[i] = find_local(regions[i], terms[i], seeds, words, slots)
+        numbers[i] = _find_local(regions[i], terms[i], seeds, words, slots)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -208,10 +198,10 @@ def _local_terms(cells, region, offsets, ids, seeds, words, slots, everywhere, o
             if t < 0:
                 continue
             if r > 0:
-                out[n] = find_local(r, t, seeds, words, slots)
+                out[n] = _find_local(r, t, seeds, words, slots)
                 n += out[n] >= 0
             if everywhere:
-                out[n] = find_local(0, t, seeds, words, slots)
+                out[n] = _find_local(0, t, seeds, words, slots)
                 n += out[n] >= 0
         out_offsets[i + 1] = n
     return n

@@ -13,8 +13,9 @@ from tidings.analysis.vocabulary import TermSets
 from tidings.arrays.files import write_arrays
 from tidings.model import DataError
 from tidings.partitioning import Mapping
-from tidings.partitioning.gridt import Grid, Gridt, WordShare
+from tidings.partitioning.gridt import Gridt, WordShare
 from tidings.partitioning.mapping import hash_names
+from tidings.terms.even_grid import Grid
 from tidings.terms.local_terms import LocalTerms, local_names
 
 NONE = np.zeros(0, dtype=np.uint64)

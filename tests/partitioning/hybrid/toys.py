@@ -10,10 +10,10 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from tidings.analysis.vocabulary import TermSets
-from tidings.partitioning.gridt import Grid
 from tidings.partitioning.hybrid.ground import Ground
 from tidings.partitioning.hybrid.workload import Workload
 from tidings.partitioning.load import LoadCosts
+from tidings.terms.even_grid import Grid
 
 Box = tuple[float, float, float, float]
 Post = tuple[float, float, str]

@@ -27,9 +27,8 @@ from tidings.model import DataError
 from tidings.partitioning.gridt import kernels
 from tidings.partitioning.load import FloatArray
 from tidings.partitioning.mapping import TermParcels, hash_names
-from tidings.partitioning.sets import MatcherSets
 from tidings.terms.even_grid import BoxSets, Grid, regions_of
-from tidings.terms.local_terms import LocalTerms, local_parts
+from tidings.terms.local_terms import local_parts
 
 WIDEST = 256
 _KIND = "gridt"
@@ -155,21 +154,6 @@ class Gridt:
         One without a box is everywhere, and so is what touches too many regions.
         """
         return regions_of(BoxSets(offsets, boxes), self.grid, self.region, self.widest)
-
-    def routes(
-        self, lon: FloatArray, lat: FloatArray, terms: TermSets, local: LocalTerms, goals: MatcherSets
-    ) -> MatcherSets:
-        """Where posts at these places (NaN for none) go for their terms, in the region of the place and everywhere.
-
-        ``local``: the terms in regions. For the one of number n a post is sent to the set n + 1 of ``goals``; set 0 is
-        empty.
-        """
-        sets = MatcherSets(np.zeros((len(terms), goals.words.shape[1]), dtype=np.uint64))
-        kernels.mark_local(
-            lon, lat, self.grid.bounds, self.grid.side, self.region, terms.offsets, terms.ids,
-            local.everywhere, *local.table, goals.words, sets.words,
-        )  # fmt: skip
-        return sets
 
     @property
     def gridt(self) -> Gridt:

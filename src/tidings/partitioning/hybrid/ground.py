@@ -14,12 +14,12 @@ import numpy as np
 
 from tidings.analysis.vocabulary import TermSets
 from tidings.arrays import IdArray, IntArray
-from tidings.partitioning.gridt.grid import Grid
 from tidings.partitioning.gridt.gridt import Block
-from tidings.partitioning.gridt.kernels import regions_of_blocks
 from tidings.partitioning.hybrid import kernels
 from tidings.partitioning.hybrid.workload import Workload
 from tidings.partitioning.load import FloatArray, LoadCosts
+from tidings.terms.even_grid import Grid
+from tidings.terms.even_grid.kernels import regions_of_blocks
 from tidings.terms.local_terms import LocalTerms
 
 MAX_FINE = 6

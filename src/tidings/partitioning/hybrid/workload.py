@@ -16,8 +16,8 @@ from tidings.analysis.fast import FastAnalyser
 from tidings.analysis.vocabulary import TermSets, Vocabulary
 from tidings.arrays import IdArray, IntArray
 from tidings.language import Conjunction, Sequence, parse_normal
+from tidings.language.areas import area_of
 from tidings.model import DataError
-from tidings.partitioning.gridt.areas import area_of
 from tidings.partitioning.load import FloatArray, LoadCosts
 from tidings.tables.checked import Publications
 from tidings.tables.columns import place_columns
