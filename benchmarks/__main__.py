@@ -195,7 +195,7 @@ def router(  # noqa: PLR0913
 ) -> None:
     """Posts that the router of a hybrid partitioning ([PS2]) sends a second on one core, for Q1 and Q3.
 
-    Words and places are numbers before: analysis is apart. Routes are those of looking up and sending in two steps.
+    Words and places are numbers before: analysis is apart.
     """
     from benchmarks.printing import print_figures
     from benchmarks.router import Settings, measure

@@ -1,14 +1,12 @@
 """How many posts a second does a router send where words and places are divided, once they are numbers?
 
 The mapping is that of the hybrid partitioning ([PS2] Alg. 1), learned from notes and from queries about them. Other
-notes are then numbered once, and routed in rounds on one core: as the router does it, and in turn by looking up all
-terms first and marking their owners then. Both must give the same routes.
+notes are then numbered once, and routed in rounds on one core.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,8 +19,6 @@ from benchmarks.ps2.corpus import read_notes
 from benchmarks.ps2.division import WORKLOADS, Plan
 from tidings.analysis import ENGLISH
 from tidings.cluster import place
-from tidings.model import DataError
-from tidings.partitioning import MatcherSets
 from tidings.partitioning.hybrid import Hybrid, Workload
 from tidings.terms.sample import Sample
 
@@ -64,27 +60,16 @@ def routed(notes: pa.Table, kind: str, settings: Settings) -> dict[str, Any]:
     plan = Plan(2 * learned.num_rows, some.num_rows, settings.matchers, settings.subscriptions, settings.seed)
     mapping = Hybrid(costs=plan.sample_costs()).partition(Workload.of(learned, some), settings.matchers)
     router = place(asked, mapping, Sample(ENGLISH, learned)).router
-    posts, owners = router.numbered(notes.slice(source.num_rows)), router.owners
-
-    def in_two_steps() -> MatcherSets:
-        return MatcherSets.owning(router.in_regions(posts), owners, settings.matchers)
-
-    ways: dict[str, Callable[[], MatcherSets]] = {"posts_per_s": lambda: router.send(posts), "two_steps": in_two_steps}
-    rates: dict[str, list[float]] = {name: [] for name in ways}
-    routes: list[MatcherSets] = []
+    posts, rates = router.numbered(notes.slice(source.num_rows)), list[float]()
     for _ in range(settings.rounds):
-        for name, way in ways.items():
-            began = time.perf_counter()
-            routes.append(way())
-            rates[name].append(len(posts.terms) / (time.perf_counter() - began))
-    if any(not np.array_equal(found.words, routes[0].words) for found in routes):
-        raise DataError(f"{kind}: routes differ; this is a bug, please report it")
+        began = time.perf_counter()
+        routes = router.send(posts)
+        rates.append(len(posts.terms) / (time.perf_counter() - began))
     return {
         "terms_in_regions": len(router),
         "words_per_post": round(len(posts.terms.ids) / len(posts.terms), 1),
         "known_words_per_post": round(float(np.count_nonzero(posts.terms.ids >= 0)) / len(posts.terms), 1),
-        "post_copies": round(float(routes[0].sizes().mean()), 2),
-        "dropped": round(float((routes[0].sizes() == 0).mean()), 2),
-        **best_and_median("posts_per_s", rates["posts_per_s"]),
-        **best_and_median("two_steps_posts_per_s", rates["two_steps"]),
+        "post_copies": round(float(routes.sizes().mean()), 2),
+        "dropped": round(float((routes.sizes() == 0).mean()), 2),
+        **best_and_median("posts_per_s", rates),
     }
