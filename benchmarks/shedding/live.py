@@ -1,10 +1,11 @@
 """What does a pipeline on Spark do in a spike, if it may shed and if it may not?
 
 Posts come from Kafka, at half of what can be handled, then at ``peak`` times that, then at a quarter of it. What can be
-handled is measured first, by the same pipeline while it has more to do than it can. Three pipelines follow, one after
-another: one that sheds as it does by default, one that drops posts at random to the same capacity, with all else
-alike, and one that sheds nothing. Afterwards what the sink has is compared with what the index of all subscriptions
-says: nothing may be wrong or there twice, and without shedding nothing may be missing.
+handled is measured first, by the same pipeline while it has more to do than it can. Pipelines follow, one after
+another: some shed as they do by default, some drop posts at random to the same capacity, with all else alike, and one
+sheds nothing. The first two take turns, since a machine may be slower for minutes. Afterwards what the sink has is
+compared with what the index of all subscriptions says: nothing may be wrong or there twice, and without shedding
+nothing may be missing.
 """
 
 from __future__ import annotations
@@ -39,6 +40,9 @@ if TYPE_CHECKING:
 
 MATCHERS = 16
 MODES = ("shed", "random", "block")
+ORDER = ("shed", "random", "random", "shed", "block")
+"""The runs: what drifts is alike for the first two modes."""
+
 _FIRST_BATCH_S = 300.0
 _TRIAL_BATCHES = 6
 _PATIENCE = 8
@@ -69,14 +73,18 @@ class Settings:
 
     def seconds(self) -> float:
         """How long it takes, but for what has to be caught up with."""
-        return self.trial_s + len(MODES) * sum(seconds for seconds, _ in self.phases())
+        return self.trial_s + len(ORDER) * sum(seconds for seconds, _ in self.phases())
 
 
 @dataclass(slots=True)
 class Run:
-    """What was seen of a pipeline: a row every second, the reports of its batches, and which posts the spike was."""
+    """What was seen of a pipeline: a row every second, the reports of its batches, and which posts the spike was.
+
+    ``name`` is that of its folder, too.
+    """
 
     mode: str
+    name: str
     rows: list[Row] = field(default_factory=list)
     reports: dict[int, Report] = field(default_factory=dict)
     sent: int = 0
@@ -107,7 +115,7 @@ class Live:
 
     def capacity(self) -> float:
         """Posts a second while there is always more to do, between ends of batches in the second half of the trial."""
-        rate, run, done = self.settings.trial_rate, Run("trial"), list[tuple[float, int]]()
+        rate, run, done = self.settings.trial_rate, Run("trial", "trial"), list[tuple[float, int]]()
         with self._feed(rate) as feed, self._started(run, feed) as running:
             for second in self._seconds(_PATIENCE * self.settings.trial_s, running):
                 run.read(running)
@@ -123,9 +131,9 @@ class Live:
         (began, before), (end, after) = done[len(done) // 2], done[-1]
         return (after - before) / (end - began)
 
-    def run(self, mode: str, capacity: float) -> Run:
-        """All phases, and then what is left to do."""
-        run, phases = Run(mode), self.settings.phases()
+    def run(self, number: int, capacity: float) -> Run:
+        """All phases of a run of the order, and then what is left to do."""
+        run, phases = Run(ORDER[number], f"{ORDER[number]} {number + 1}"), self.settings.phases()
         with ExitStack() as ends:
             with self._feed(phases[0][1] * capacity) as feed:
                 running = ends.enter_context(self._started(run, feed))
@@ -151,7 +159,7 @@ class Live:
     def checked(self, run: Run, truth: Found) -> Row:
         """Whether the sink has only what is right, once each; what is missing, and what is said to be."""
         posts, ids = self.workload.posts.num_rows, self.workload.subscriptions["id"].combine_chunks()
-        table = ds.dataset(self.stage.folder / run.mode / "matches").to_table(["publication_id", "subscription_id"])
+        table = ds.dataset(self.stage.folder / run.name / "matches").to_table(["publication_id", "subscription_id"])
         numbers = pc.utf8_slice_codeunits(table["publication_id"], 1).cast(pa.int64()).to_numpy()
         asked = pc.index_in(table["subscription_id"].cast(ids.type), value_set=ids).to_numpy().astype(np.int64)
         right = np.isin(numbers % posts * len(ids) + asked, truth.rows * len(ids) + truth.numbers)
@@ -162,12 +170,11 @@ class Live:
         lost, told = wanted - table.num_rows, sum(report.lost for report in run.reports.values())
         if not right.all() or twice or (lost and run.mode == "block"):
             raise DataError(
-                f"{run.mode}: {(~right).sum():,} matches are wrong, {twice:,} there twice, {lost:,} of {wanted:,} are"
+                f"{run.name}: {(~right).sum():,} matches are wrong, {twice:,} there twice, {lost:,} of {wanted:,} are"
                 " missing; this is a bug, please report it"
             )
-        return {"posts": run.sent, "matches": table.num_rows, "lost": lost, "lost_told": round(told)} | {
-            "told_by_true": ratio(told, lost), "accuracy": round(table.num_rows / wanted, 4)
-        } | _of_spike(run, numbers, each)  # fmt: skip
+        counts = {"posts": run.sent, "matches": table.num_rows, "lost": lost, "lost_told": round(told)}
+        return counts | _of_spike(run, numbers, each)
 
     def _feed(self, rate: float) -> Feed:
         return Feed(self.stage.broker.servers, bodies(self.workload.posts), rate)
@@ -178,7 +185,7 @@ class Live:
         from tidings.spark import ParquetSink, Pipeline, Plan  # Spark only where it is used
         from tidings.spark.kafka import posts_from_kafka
 
-        stage, folder, most = self.stage, self.stage.folder / run.mode, self.settings.batch_posts
+        stage, folder, most = self.stage, self.stage.folder / run.name, self.settings.batch_posts
         pipeline = Pipeline(
             posts_from_kafka(stage.spark, stage.broker.servers, feed.topic, SCHEMA, records_per_batch=most),
             self.registry,
@@ -217,14 +224,18 @@ def measure(workload: Workload, settings: Settings, stage: Stage, advance: Advan
     registry.add(workload.subscriptions)
     live = Live(workload, settings, stage, registry, advance)
     capacity = live.capacity()
-    runs = [live.run(mode, capacity) for mode in MODES]
+    runs = [live.run(number, capacity) for number in range(len(ORDER))]
     index = GuardIndex(sample=workload.sample)
     index.add_table(workload.subscriptions)
     truth = Found.of(index, workload.posts, workload.subscriptions["id"].combine_chunks())
+    counts = [live.checked(run, truth) for run in runs]
     verdicts = {
-        f"{run.mode}_{name}": value
-        for run in runs
-        for name, value in (live.checked(run, truth) | verdicts_of(run.rows, settings)).items()
+        f"{mode}_{name}": value
+        for mode in MODES
+        for name, value in (
+            added([row for run, row in zip(runs, counts, strict=True) if run.mode == mode])
+            | worst([verdicts_of(run.rows, settings) for run in runs if run.mode == mode])
+        ).items()
     }
     return {
         "workload": workload.name,
@@ -235,7 +246,28 @@ def measure(workload: Workload, settings: Settings, stage: Stage, advance: Advan
         **verdicts,
         "shed_by_random": ratio(verdicts["shed_spike_matches"], verdicts["random_spike_matches"]),
         "block_catching_up_s": round(runs[-1].catching_up_s, 1),
-        **columns([{"overload": run.mode} | row for run in runs for row in run.rows]),
+        "spike_accuracies": [ratio(row["spike_matches"], row["spike_wanted"]) for row in counts],
+        **columns([{"overload": run.name} | row for run in runs for row in run.rows]),
+    }
+
+
+def added(counts: list[Row]) -> Row:
+    """The counts of all runs of a mode together, and the ratios of these."""
+    sums = {name: sum(row[name] for row in counts) for name in counts[0]}
+    return sums | {
+        "told_by_true": ratio(sums["lost_told"], sums["lost"]),
+        "accuracy": ratio(sums["matches"], sums["matches"] + sums["lost"]),
+        "spike_accuracy": ratio(sums["spike_matches"], sums["spike_wanted"]),
+    }
+
+
+def worst(verdicts: list[Row]) -> Row:
+    """The highest of each verdict, and the lowest level."""
+    return {
+        name: (min if name == "rest_low" else max)(
+            (row[name] for row in verdicts if row[name] is not None), default=None
+        )
+        for name in verdicts[0]
     }
 
 
@@ -262,7 +294,7 @@ def _of_spike(run: Run, numbers: IntArray, each: IntArray) -> Row:
     first, last = run.spike
     kept = int(np.count_nonzero((numbers >= first) & (numbers < last)))
     wanted = int(each[np.arange(first, last) % len(each)].sum())
-    return {"spike_matches": kept, "spike_accuracy": round(kept / wanted, 4) if wanted else None}
+    return {"spike_matches": kept, "spike_wanted": wanted}
 
 
 def _row(run: Run, feed: Feed, came: int, second: float) -> Row:

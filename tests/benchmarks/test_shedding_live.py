@@ -57,7 +57,7 @@ def test_what_is_wrong_or_twice_or_missing_where_nothing_is_shed_fails_the_run(m
     index = GuardIndex()
     index.add_table(asked)
     truth = Found.of(index, posts, asked["id"].combine_chunks())
-    run = live.Run(mode, sent=3)  # p0 and p2 are a, p1 is b
+    run = live.Run(mode, mode, sent=3)  # p0 and p2 are a, p1 is b
     right = [("p0", "s"), ("p1", "t"), ("p2", "s")]
     for number, pairs in enumerate([right, right[:2], [*right, right[0]], [*right[:2], ("p2", "t")]]):
         folder = tmp_path / str(number)
@@ -84,6 +84,19 @@ def test_the_level_is_judged_by_the_second_half_of_the_spike_and_by_what_comes_a
         "most_lag_s": 2.0, "settled_lag_s": 2.0,
         "rest_low": 3, "rest_high": 4, "turns_at_rest": 2, "back_to_0_s": 2.0, "last_level": 0
     }  # fmt: skip
+
+
+def test_the_runs_of_a_mode_are_added_up_and_judged_by_the_worst() -> None:
+    one = {"posts": 10, "matches": 6, "lost": 2, "lost_told": 3, "spike_matches": 1, "spike_wanted": 3}
+    other = {"posts": 10, "matches": 8, "lost": 0, "lost_told": 0, "spike_matches": 3, "spike_wanted": 3}
+    told = live.added([one, other])
+    assert told["posts"] == 20 and (told["accuracy"], told["told_by_true"]) == (0.875, 1.5)
+    assert told["spike_accuracy"] == pytest.approx(4 / 6, abs=1e-3)
+    lags = [
+        {"settled_lag_s": 9.0, "rest_low": 3, "back_to_0_s": None},
+        {"settled_lag_s": 7.0, "rest_low": 2, "back_to_0_s": 1.0},
+    ]
+    assert live.worst(lags) == {"settled_lag_s": 9.0, "rest_low": 2, "back_to_0_s": 1.0}
 
 
 def test_a_feed_goes_on_at_another_rate_from_the_post_that_is_next() -> None:
