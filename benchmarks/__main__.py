@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -446,8 +447,12 @@ def shedding(  # noqa: PLR0913
 
         settings = live.Settings(peak=peak or live.Settings().peak, spike_s=spike_s)
         asked = workload(Name.words, data, subscriptions, posts, seed)
-        with feed.stage(servers) as stage, progress("seconds", round(settings.seconds())) as advance:
-            figures = live.measure(asked, settings, stage, advance)
+        with (
+            tempfile.TemporaryDirectory(prefix="tidings-bench-") as folder,
+            feed.broker(servers) as broker,
+            progress("seconds", round(settings.seconds())) as advance,
+        ):
+            figures = live.measure(asked, settings, broker, Path(folder), advance)
     else:
         with progress("matching", learn + posts) as advance:
             setting = shedding.Setting.made(data, subscriptions, learn, posts, seed, advance)

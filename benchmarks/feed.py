@@ -73,7 +73,7 @@ def broker(servers: str | None = None) -> Iterator[Broker]:
             process.terminate()
 
 
-def _settings() -> dict[str, str]:
+def settings() -> dict[str, str]:
     """Two cores, and the connector to Kafka."""
     from tidings.spark.jars import connector_jars, jar_folder
 
@@ -98,7 +98,7 @@ def stage(servers: str | None = None) -> Iterator[Stage]:
     with (
         tempfile.TemporaryDirectory(prefix="tidings-bench-") as folder,
         broker(servers) as found,
-        session(_settings()) as spark,
+        session(settings()) as spark,
     ):
         yield Stage(spark, found, Path(folder))
 

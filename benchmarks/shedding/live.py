@@ -1,32 +1,35 @@
 """What does a pipeline on Spark do in a spike, if it may shed and if it may not?
 
-Posts come from Kafka, at half of what can be handled, then at ``peak`` times that, then at a quarter of it. What can be
-handled is measured first, by the same pipeline while it has more to do than it can. Pipelines follow, one after
-another: some shed as they do by default, some drop posts at random to the same capacity, with all else alike, and one
-sheds nothing. The first two take turns, since a machine may be slower for minutes. Afterwards what the sink has is
-compared with what the index of all subscriptions says: nothing may be wrong or there twice, and without shedding
-nothing may be missing.
+Posts come from Kafka, at half of what can be handled, then at ``peak`` times that, then at a quarter of it. Two
+pipelines read the same posts at the same time, each on a core of its own: a machine that is slower for minutes is
+slower for both. One sheds as it does by default, the other drops posts at random to the same capacity, with all else
+alike; then again, each on the core of the other. In a last round both shed nothing. What can be handled is measured
+first, by two pipelines that have more to do than they can. Afterwards what the sinks have is compared with what the
+index of all subscriptions says: nothing may be wrong or there twice, and without shedding nothing may be missing.
 """
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 
-from benchmarks.feed import Feed, Stage, bodies
-from benchmarks.kafka_latency import SCHEMA, pause, until
+from benchmarks.feed import Broker, Feed, bodies
 from benchmarks.matching import Advance, Workload, silent
 from benchmarks.s3tm.trials import Row, columns
 from benchmarks.shedding.estimates import ratio
 from benchmarks.shedding.setting import Found
+from benchmarks.shedding.side import MATCHERS, SAMPLE, Process, Side
 from tidings.arrays import IntArray
 from tidings.index.guard import GuardIndex
 from tidings.model import DataError
@@ -34,25 +37,23 @@ from tidings.registry import Registry
 from tidings.shedding.simulation import turns
 
 if TYPE_CHECKING:
-    from tidings.cluster.journal import Report
-    from tidings.spark import Overload
-    from tidings.spark.pipeline import Running
+    from tidings.cluster.journal import Journal, Report
 
-MATCHERS = 16
 MODES = ("shed", "random", "block")
-ORDER = ("shed", "random", "random", "shed", "block")
-"""The runs: what drifts is alike for the first two modes."""
+ROUNDS = (("shed", "random"), ("random", "shed"), ("block", "block"))
+"""The modes of both pipelines in each round, the first on the first core."""
 
 _FIRST_BATCH_S = 300.0
 _TRIAL_BATCHES = 6
 _PATIENCE = 8
+_LOOK_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """``peak``: the rate of the spike, where what can be handled is 1; ``delay_s``: that is tolerated.
 
-    ``batch_posts``: in a batch at most, in the trial as well; about what two cores handle in ``delay_s``, as ``tidings
+    ``batch_posts``: in a batch at most, in the trial as well; about what one core handles in ``delay_s``, as ``tidings
     run`` starts Kafka with. A batch costs some time however small it is, so smaller ones would handle less than was
     measured.
     """
@@ -62,8 +63,8 @@ class Settings:
     before_s: float = 30.0
     after_s: float = 45.0
     delay_s: float = 10.0
-    batch_posts: int = 80_000
-    trial_rate: float = 16_000.0
+    batch_posts: int = 60_000
+    trial_rate: float = 10_000.0
     trial_s: float = 60.0
     sample_s: float = 1.0
 
@@ -73,7 +74,7 @@ class Settings:
 
     def seconds(self) -> float:
         """How long it takes, but for what has to be caught up with."""
-        return self.trial_s + len(ORDER) * sum(seconds for seconds, _ in self.phases())
+        return self.trial_s + len(ROUNDS) * sum(seconds for seconds, _ in self.phases())
 
 
 @dataclass(slots=True)
@@ -95,12 +96,32 @@ class Run:
         """How many are done."""
         return sum(report.posts for report in self.reports.values())
 
-    def read(self, running: Running) -> None:
+    def read(self, journal: Journal) -> None:
         """The reports that are new."""
-        for batch in running.journal.batches:
-            report = None if batch in self.reports else running.journal.report(batch)
+        for batch in journal.batches:
+            report = None if batch in self.reports else journal.report(batch)
             if report is not None:
                 self.reports[batch] = report
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two pipelines that read the same posts, in processes of their own."""
+
+    feed: Feed
+    runs: tuple[Run, ...]
+    sides: tuple[Side, ...]
+    processes: tuple[Process, ...]
+
+    def read(self) -> None:
+        """What their journals have; what made one fail is raised."""
+        for run, side, process in zip(self.runs, self.sides, self.processes, strict=True):
+            process.check()
+            run.read(side.home.journal)
+
+    def behind(self) -> int:
+        """The posts that the slower one has not done."""
+        return self.feed.sent - min(run.posts() for run in self.runs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,57 +130,62 @@ class Live:
 
     workload: Workload
     settings: Settings
-    stage: Stage
-    registry: Registry
+    broker: Broker
+    folder: Path
     advance: Advance
 
     def capacity(self) -> float:
-        """Posts a second while there is always more to do, between ends of batches in the second half of the trial."""
-        rate, run, done = self.settings.trial_rate, Run("trial", "trial"), list[tuple[float, int]]()
-        with self._feed(rate) as feed, self._started(run, feed) as running:
-            for second in self._seconds(_PATIENCE * self.settings.trial_s, running):
-                run.read(running)
-                if not done or done[-1][1] < run.posts():
-                    done.append((second, run.posts()))
-                if second > self.settings.trial_s and len(done) >= _TRIAL_BATCHES:
+        """Posts a second while there is always more to do, between ends of batches in the second half of the trial.
+
+        It is that of the slower of two pipelines at the same time.
+        """
+        rate, done = self.settings.trial_rate, [list[tuple[float, int]]() for _ in range(2)]
+        with ExitStack() as ends:
+            feed = ends.enter_context(self._feed(rate))
+            pair = self._started(("block", "block"), "trial", feed, ends)
+            for second in self._seconds(_PATIENCE * self.settings.trial_s, pair):
+                for run, ended in zip(pair.runs, done, strict=True):
+                    if not ended or ended[-1][1] < run.posts():
+                        ended.append((second, run.posts()))
+                enough = min(len(ended) for ended in done) >= _TRIAL_BATCHES
+                if second > self.settings.trial_s and enough:
                     break
-            if feed.sent - done[-1][1] < rate or len(done) < _TRIAL_BATCHES:
+            if pair.behind() < rate or not enough:
                 raise DataError(
                     f"{rate:,.0f} posts a second were no overload, or too much of one: after {second:.0f} s"
-                    f" {done[-1][1]:,} of {feed.sent:,} posts were; choose another trial_rate, or another machine"
+                    f" {pair.behind():,} of {feed.sent:,} posts waited; choose another trial_rate, or another machine"
                 )
-        (began, before), (end, after) = done[len(done) // 2], done[-1]
-        return (after - before) / (end - began)
+            return min(map(_rate, done))
 
-    def run(self, number: int, capacity: float) -> Run:
-        """All phases of a run of the order, and then what is left to do."""
-        run, phases = Run(ORDER[number], f"{ORDER[number]} {number + 1}"), self.settings.phases()
+    def round(self, number: int, capacity: float) -> tuple[Run, ...]:
+        """All phases of a round, and then what is left to do."""
+        phases = self.settings.phases()
         with ExitStack() as ends:
             with self._feed(phases[0][1] * capacity) as feed:
-                running = ends.enter_context(self._started(run, feed))
-                while feed.sent - run.posts() > self.settings.batch_posts:  # what came while the index was compiled
-                    pause(running, self.settings.sample_s)
-                    run.read(running)
-                began_s, sent = time.monotonic(), feed.sent
-                starts = []
+                pair = self._started(ROUNDS[number], f"{number + 1}", feed, ends)
+                while pair.behind() > self.settings.batch_posts:  # what came while the index was compiled
+                    time.sleep(self.settings.sample_s)
+                    pair.read()
+                began_s, sent, starts = time.monotonic(), feed.sent, list[int]()
                 for seconds, rate in phases:
                     feed.change(rate * capacity)
                     starts.append(feed.sent)
-                    for _ in self._seconds(seconds, running):
-                        run.read(running)
+                    for _ in self._seconds(seconds, pair):
                         came, sent = feed.sent - sent, feed.sent
-                        run.rows.append(_row(run, feed, came, time.monotonic() - began_s))
-            began_s, run.spike = time.monotonic(), (starts[1], starts[2])
-            running.process_all()
-            run.catching_up_s = time.monotonic() - began_s
-            run.read(running)
-            run.sent = feed.sent
-        return run
+                        for run in pair.runs:
+                            run.rows.append(_row(run, feed, came, time.monotonic() - began_s))
+            began_s = time.monotonic()
+            for run, process in zip(pair.runs, pair.processes, strict=True):
+                process.finish()
+                run.catching_up_s, run.sent, run.spike = time.monotonic() - began_s, feed.sent, (starts[1], starts[2])
+            for run, side in zip(pair.runs, pair.sides, strict=True):
+                run.read(side.home.journal)
+        return pair.runs
 
     def checked(self, run: Run, truth: Found) -> Row:
         """Whether the sink has only what is right, once each; what is missing, and what is said to be."""
         posts, ids = self.workload.posts.num_rows, self.workload.subscriptions["id"].combine_chunks()
-        table = ds.dataset(self.stage.folder / run.name / "matches").to_table(["publication_id", "subscription_id"])
+        table = ds.dataset(self.folder / run.name / "matches").to_table(["publication_id", "subscription_id"])
         numbers = pc.utf8_slice_codeunits(table["publication_id"], 1).cast(pa.int64()).to_numpy()
         asked = pc.index_in(table["subscription_id"].cast(ids.type), value_set=ids).to_numpy().astype(np.int64)
         right = np.isin(numbers % posts * len(ids) + asked, truth.rows * len(ids) + truth.numbers)
@@ -177,54 +203,58 @@ class Live:
         return counts | _of_spike(run, numbers, each)
 
     def _feed(self, rate: float) -> Feed:
-        return Feed(self.stage.broker.servers, bodies(self.workload.posts), rate)
+        return Feed(self.broker.servers, bodies(self.workload.posts), rate)
 
-    @contextmanager
-    def _started(self, run: Run, feed: Feed) -> Iterator[Running]:
-        """A pipeline that has done a batch."""
-        from tidings.spark import ParquetSink, Pipeline, Plan  # Spark only where it is used
-        from tidings.spark.kafka import posts_from_kafka
+    def _started(self, modes: tuple[str, ...], name: str, feed: Feed, ends: ExitStack) -> Pair:
+        """Two pipelines, each of which has done a batch."""
+        settings = self.settings
+        sides = tuple(
+            Side(str(self.folder), f"{mode} {name}{'ab'[k]}", mode, core, self.broker.servers, feed.topic,
+                 settings.batch_posts, settings.delay_s)
+            for k, (mode, core) in enumerate(zip(modes, _cores(), strict=True))
+        )  # fmt: skip
+        runs = tuple(Run(side.mode, side.name) for side in sides)
+        pair = Pair(feed, runs, sides, tuple(ends.enter_context(side.running()) for side in sides))
+        end = time.monotonic() + _FIRST_BATCH_S
+        while not all(run.reports for run in runs):
+            if time.monotonic() > end:
+                raise DataError(f"a first batch took more than {_FIRST_BATCH_S:g} s; try a quieter machine")
+            time.sleep(_LOOK_S)
+            pair.read()
+        return pair
 
-        stage, folder, most = self.stage, self.stage.folder / run.name, self.settings.batch_posts
-        pipeline = Pipeline(
-            posts_from_kafka(stage.spark, stage.broker.servers, feed.topic, SCHEMA, records_per_batch=most),
-            self.registry,
-            ParquetSink(folder / "matches"),
-            folder / "state",
-            plan=Plan("partitioned", MATCHERS),
-            sample=self.workload.sample,
-            distinct_ids=False,
-            overload=self._overload(run.mode),
-        )
-        with pipeline.start() as running:
-            for _ in until(lambda: bool(run.reports), _FIRST_BATCH_S, running):
-                run.read(running)
-            yield running
-
-    def _overload(self, mode: str) -> Overload | Literal["block"]:
-        from tidings.spark import Overload
-
-        if mode in ("shed", "random"):
-            return Overload("threshold" if mode == "shed" else "random", delay_s=self.settings.delay_s)
-        return "block"
-
-    def _seconds(self, seconds: float, running: Running) -> Iterator[float]:
+    def _seconds(self, seconds: float, pair: Pair) -> Iterator[float]:
         """Every sample's second, until it is enough."""
         began, told = time.monotonic(), 0.0
         while (second := time.monotonic() - began) < seconds:
-            pause(running, self.settings.sample_s)
+            time.sleep(self.settings.sample_s)
+            pair.read()
             yield second
             self.advance(round(second) - round(told))
             told = second
 
 
-def measure(workload: Workload, settings: Settings, stage: Stage, advance: Advance = silent) -> dict[str, Any]:
+def _rate(done: list[tuple[float, int]]) -> float:
+    (began, before), (end, after) = done[len(done) // 2], done[-1]
+    return (after - before) / (end - began)
+
+
+def _cores() -> tuple[int, ...]:
+    cores = sorted(os.sched_getaffinity(0))
+    if len(cores) < len(ROUNDS[0]):
+        raise DataError("two pipelines at the same time need two cores; use another machine")
+    return tuple(cores[: len(ROUNDS[0])])
+
+
+def measure(
+    workload: Workload, settings: Settings, broker: Broker, folder: Path, advance: Advance = silent
+) -> dict[str, Any]:
     """The figures of all runs, with their samples as lists; ``advance`` is told of seconds."""
-    registry = Registry.create(stage.folder / "registry")
-    registry.add(workload.subscriptions)
-    live = Live(workload, settings, stage, registry, advance)
+    Registry.create(folder / "registry").add(workload.subscriptions)
+    pq.write_table(workload.sample, folder / SAMPLE)
+    live = Live(workload, settings, broker, folder, advance)
     capacity = live.capacity()
-    runs = [live.run(number, capacity) for number in range(len(ORDER))]
+    runs = [run for number in range(len(ROUNDS)) for run in live.round(number, capacity)]
     index = GuardIndex(sample=workload.sample)
     index.add_table(workload.subscriptions)
     truth = Found.of(index, workload.posts, workload.subscriptions["id"].combine_chunks())
@@ -237,6 +267,8 @@ def measure(workload: Workload, settings: Settings, stage: Stage, advance: Advan
             | worst([verdicts_of(run.rows, settings) for run in runs if run.mode == mode])
         ).items()
     }
+    pairs = list(zip(runs, counts, strict=True))
+    kept = [{run.mode: row["spike_matches"] for run, row in pairs[first : first + 2]} for first in (0, 2)]
     return {
         "workload": workload.name,
         "subscriptions": workload.subscriptions.num_rows,
@@ -245,8 +277,9 @@ def measure(workload: Workload, settings: Settings, stage: Stage, advance: Advan
         "posts_per_s": round(capacity),
         **verdicts,
         "shed_by_random": ratio(verdicts["shed_spike_matches"], verdicts["random_spike_matches"]),
+        "shed_by_random_1": ratio(kept[0]["shed"], kept[0]["random"]),
+        "shed_by_random_2": ratio(kept[1]["shed"], kept[1]["random"]),
         "block_catching_up_s": round(runs[-1].catching_up_s, 1),
-        "spike_accuracies": [ratio(row["spike_matches"], row["spike_wanted"]) for row in counts],
         **columns([{"overload": run.name} | row for run in runs for row in run.rows]),
     }
 
