@@ -1,4 +1,4 @@
-"""How many examples does a property get? A fifth of them in `make test`, all where TIDINGS_EXAMPLES is "all"."""
+"""How many examples does a property get? A tenth of them in `make test`, all where TIDINGS_EXAMPLES is "all"."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 
 from hypothesis import settings
 
-_SHARE = 1 if os.environ.get("TIDINGS_EXAMPLES") == "all" else 5
+_SHARE = 1 if os.environ.get("TIDINGS_EXAMPLES") == "all" else 10
 _FEWEST = 3
 
 

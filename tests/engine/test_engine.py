@@ -327,7 +327,7 @@ def test_publishing_does_not_let_go_of_the_interpreter(query: str, named: bool) 
     other = threading.Thread(target=wake_up)
     other.start()
     asleep.release()
-    for _ in range(200):
+    for _ in range(40):
         assert list(engine.publish(id="p", text=text))  # with names
     assert not has_run.is_set()
     other.join()

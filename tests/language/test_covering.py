@@ -53,6 +53,7 @@ def _likely_covered(draw: st.DrawFn) -> tuple[Query, Query]:
 POSTS = tuple(random_publication(random.Random(seed)) for seed in range(600))
 
 
+@pytest.mark.thorough
 def test_covering_is_sound_and_says_yes_often_enough_to_tell() -> None:
     """A yes is seen to be right only where some post answers the narrower query: such ones are counted."""
     told = Counter[str]()
