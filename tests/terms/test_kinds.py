@@ -13,7 +13,7 @@ import pytest
 from tidings.analysis import ENGLISH, Analyser
 from tidings.language.atoms import FormPrefix
 from tidings.model import Publication
-from tidings.model.query import Contains, EndsWith, Equals, Present, StartsWith, Topic
+from tidings.model.query import Contains, EndsWith, Equals, Present, Regex, StartsWith, Topic, Wildcard
 from tidings.tables.checked import Publications
 from tidings.terms import dictionary as module
 from tidings.terms.dictionary import Dictionary
@@ -32,6 +32,12 @@ ASKED: list[TermAtom] = [
     StartsWith("symbol", "Y"),
     EndsWith("symbol", "O"),
     Contains("tags", "b"),
+    Contains("symbol", "hO", folded=True),
+    Equals("symbol", "yhoO", folded=True),
+    Wildcard("symbol", ("Y", "O", ""), ("*", "?")),
+    Wildcard("symbol", ("y", "o", ""), ("*", "?"), folded=True),
+    Regex("symbol", "[A-Z]+O"),
+    Regex("symbol", ".*h.*", folded=True),
     Present("symbol"),
     Present("topic"),
     Topic(("sports",)),

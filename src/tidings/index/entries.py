@@ -17,6 +17,7 @@ import numpy.typing as npt
 from tidings.arrays import IdArray, IntArray
 from tidings.arrays.growing import read_only
 from tidings.arrays.packs import Pack
+from tidings.arrays.runs import runs
 from tidings.index.predicates import Predicates
 from tidings.index.single.packs import TABLE
 from tidings.model import DataError
@@ -130,17 +131,6 @@ class Loose:
         tests = self.tests.copy()
         tests[tests >= 0] = predicates[tests[tests >= 0]]
         return replace(self, guards=terms[self.guards], firsts=terms[self.firsts], tests=tests, stream=stream)
-
-
-def runs(begins: IntArray, lengths: IntArray) -> IntArray:
-    """The numbers ``begins[0] … begins[0] + lengths[0] - 1``, then those of the next, one after another.
-
-    >>> runs(np.array([5, 0]), np.array([2, 3])).tolist()
-    [5, 6, 0, 1, 2]
-    """
-    ends = np.cumsum(lengths)
-    total = int(ends[-1]) if len(ends) else 0
-    return np.repeat(begins - (ends - lengths), lengths) + np.arange(total)
 
 
 def loose(entries: Sequence[Entry], queries: Sequence[int]) -> Loose:

@@ -11,6 +11,7 @@ from collections.abc import Sequence as Steps
 from dataclasses import dataclass, field
 
 from tidings.analysis import Analyser
+from tidings.language.regular import node_of, program_of
 from tidings.model.errors import QueryError
 from tidings.model.query import (
     Atom,
@@ -18,14 +19,18 @@ from tidings.model.query import (
     EndsWith,
     Equals,
     Phrase,
+    Piece,
     Prefix,
     Present,
     Range,
+    Regex,
     StartsWith,
     Topic,
+    Wildcard,
     Within,
     Word,
 )
+from tidings.model.values import equality_texts
 
 MIN_PREFIX_CHARS = 2
 MAX_PHRASE_WORDS = 100
@@ -59,7 +64,7 @@ class FormPrefix:
     source: Atom | None = field(default=None, compare=False, repr=False)
 
 
-ResolvedAtom = Sequence | FormPrefix | Equals | StartsWith | EndsWith | Contains | Range | Present | Within | Topic
+ResolvedAtom = Sequence | FormPrefix | Equals | Piece | Range | Present | Within | Topic
 
 
 def resolve(atom: Atom, analyser: Analyser) -> ResolvedAtom | None:
@@ -76,6 +81,9 @@ def resolve(atom: Atom, analyser: Analyser) -> ResolvedAtom | None:
             return _sequence(text, slop, atom, analyser)
         case Prefix(text):
             return _form_prefix(text, atom, analyser)
+        case Regex():
+            _check_pattern(atom)
+            return atom
         case _:
             return atom
 
@@ -97,6 +105,13 @@ def _sequence(text: str, slop: int, source: Atom, analyser: Analyser) -> Sequenc
     return None
 
 
+def _check_pattern(asked: Regex) -> None:
+    try:
+        node_of(asked)
+    except QueryError as error:
+        raise QueryError(error.problem, None, asked) from None
+
+
 def _form_prefix(text: str, source: Atom, analyser: Analyser) -> FormPrefix:
     forms = [token.form for token in analyser.tokens(text)]
     if len(forms) != 1:
@@ -108,15 +123,33 @@ def _form_prefix(text: str, source: Atom, analyser: Analyser) -> FormPrefix:
     return FormPrefix(forms[0], source)
 
 
-def has_piece(piece: StartsWith | EndsWith | Contains, text: str) -> bool:
-    """Whether a text begins, ends or continues as asked."""
+def has_piece(piece: Piece, text: str) -> bool:
+    """Whether a text begins, ends, continues or is as asked."""
+    if isinstance(piece, Regex):
+        return program_of(piece).accepts(text)
+    if piece.folded:
+        text = text.casefold()
+    if isinstance(piece, Wildcard):
+        return program_of(piece).accepts(text)
+    part = piece.value.casefold() if piece.folded else piece.value
     match piece:
-        case StartsWith(_, part):
+        case StartsWith():
             return text.startswith(part)
-        case EndsWith(_, part):
+        case EndsWith():
             return text.endswith(part)
-        case Contains(_, part):
+        case Contains():
             return part in text
+
+
+def asked_texts(asked: Equals) -> frozenset[str]:
+    """The canonical texts that fulfil an equality; folded, if letters may have any case."""
+    texts = equality_texts(asked.value)
+    return frozenset(text.casefold() for text in texts) if asked.folded else texts
+
+
+def is_equal(asked: Equals, text: str) -> bool:
+    """Whether a value of this canonical text fulfils an equality."""
+    return (text.casefold() if asked.folded else text) in asked_texts(asked)
 
 
 def is_below(topic: Steps[str], path: Steps[str]) -> bool:

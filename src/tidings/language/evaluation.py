@@ -10,24 +10,31 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tidings.analysis import ENGLISH, Analyser, Token
-from tidings.language.atoms import NOTHING_LEFT, FormPrefix, ResolvedAtom, Sequence, has_piece, is_below, resolve
+from tidings.language.atoms import (
+    NOTHING_LEFT,
+    FormPrefix,
+    ResolvedAtom,
+    Sequence,
+    has_piece,
+    is_below,
+    is_equal,
+    resolve,
+)
 from tidings.model.errors import PublicationError, QueryError
 from tidings.model.publication import Publication
 from tidings.model.query import (
     And,
-    Contains,
-    EndsWith,
     Equals,
     Not,
     Or,
+    Piece,
     Present,
     Query,
     Range,
-    StartsWith,
     Topic,
     Within,
 )
-from tidings.model.values import Value, equality_texts, value_text
+from tidings.model.values import Value, value_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +120,12 @@ def _has_sequence(sequence: Sequence, tokens: tuple[Token, ...]) -> bool:
     return False
 
 
-def _value_holds(atom: Equals | StartsWith | EndsWith | Contains | Range | Present, value: Value) -> bool:
+def _value_holds(atom: Equals | Piece | Range | Present, value: Value) -> bool:
     match atom:
         case Present():
             return True
-        case Equals(_, literal):
-            return value_text(value) in equality_texts(literal)
+        case Equals():
+            return is_equal(atom, value_text(value))
         case Range():
             return in_range(atom, value)
         case _:

@@ -6,15 +6,19 @@
     atom  = "(" any ")" | word ["*"] | quoted ["~" number] | "has:" name
           | name ":" list(value) | "topic:" list(path) | "bounding_box:" place | "point_radius:" place
     list  = item | "(" item {"OR" item} ")"
-    value = ["*"] literal ["*"] | (">" | ">=" | "<" | "<=") bare | ("[" | "{") bound "TO" bound ("]" | "}")
+    value = [part] {mark [part]} | "/" pattern "/" ["i"] | (">" | ">=" | "<" | "<=") bare
+          | ("[" | "{") bound "TO" bound ("]" | "}")
+    part  = ["i"] quoted | bare
+    mark  = "*" | "?"
     place = "[" number {[","] number} "]"
 
-Space may stand between tokens. Where several could stand, the first alternative of the pattern counts. An error in the
-meaning of a condition gives way to a sign right behind it that cannot be read.
+Space may stand between tokens, but not between the parts of a value. Where several could stand, the first alternative
+of the pattern counts. An error in the meaning of a condition gives way to a sign right behind it that cannot be read.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -44,9 +48,17 @@ _SIGN = signs(
 _SLOP = signs(r"~(?P<SLOP>[0-9]{1,9})")
 _LIST = signs(r"(?P<OPEN>\()")
 _LIST_GOES_ON = signs(_OR, r"(?P<CLOSE>\))")
-_VALUE = signs(r"(?P<COMPARE>>=|<=|>|<)", r"(?P<STAR>\*(?=[^\s()\[\]{}*]))", _QUOTED, _BARE, r"(?P<OPEN>[\[{])")
-_LITERAL = signs(_QUOTED, _BARE)
-_STAR = signs(_LAST_STAR)
+_STAR_OR_ONE = r"(?P<STAR>\*)|(?P<ONE>\?)"
+_PARTS = (
+    _QUOTED,
+    r"""(?P<FOLDED>(?s:i"(?:\\.|[^"\\])*"|i[“„](?:\\.|[^“”„\\])*[”“]))""",
+    r"""(?P<BARE>[^\s()\[\]{}"“”„*?]+)""",
+    _STAR_OR_ONE,
+)
+_REGEX = r"(?P<REGEX>(?s:/(?:\\.|[^/\\])+/i?)(?=[\s()]|$))"
+_VALUE = signs(r"(?P<COMPARE>>=|<=|>|<)", _REGEX, *_PARTS, r"(?P<OPEN>[\[{])")
+_PART, _MARK = re.compile("|".join(_PARTS)), re.compile(_STAR_OR_ONE)
+_LATE_STAR = signs(_LAST_STAR)
 _BARE_VALUE = signs(_BARE)
 _BOUND = signs(_LAST_STAR, _BARE)
 _TO = signs(r"(?P<TO>TO(?=\s))")
@@ -161,12 +173,14 @@ class QueryReader(Scanner):
             self.token(_TO, "TO, as in [10 TO 20]")
             high = self.token(_BOUND, "a value")
             return builder.interval(first, low, high, self.token(_RANGE_END, "']' or '}'"))
-        literal = self.token(_LITERAL, "a value") if first.lastgroup == "STAR" else first
-        star = self.maybe(_STAR)
-        if literal is first and not star:
-            return builder.equals(literal)
-        kind = tree.StartsWith if literal is first else tree.Contains if star else tree.EndsWith
-        return builder.piece(kind, literal, star)
+        if first.lastgroup == "REGEX":
+            return builder.regex(first)
+        parts = [first]
+        while part := self.maybe(_PART if parts[-1].lastgroup in builder.MARKS else _MARK):
+            parts.append(part)
+        if star := self.maybe(_LATE_STAR):
+            raise QueryError("a '*' touches the text that it completes, as in name:Mc*", builder.column(star))
+        return builder.value(parts)
 
     def _coordinates(self) -> list[Token]:
         self.token(_PLACE, "'[', as in bounding_box:[150.5 -34.2 151.4 -33.4] or point_radius:[151.2 -33.9 16km]")

@@ -22,8 +22,10 @@ from tidings.model.query import (
     Present,
     Query,
     Range,
+    Regex,
     StartsWith,
     Topic,
+    Wildcard,
     Within,
     Word,
 )
@@ -52,6 +54,7 @@ __all__ = [
     "QueryError",
     "Range",
     "Rectangle",
+    "Regex",
     "Region",
     "Rejected",
     "StartsWith",
@@ -60,6 +63,7 @@ __all__ = [
     "TidingsError",
     "Topic",
     "Value",
+    "Wildcard",
     "Within",
     "Word",
 ]
