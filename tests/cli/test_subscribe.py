@@ -97,3 +97,12 @@ def test_a_folder_is_tidied_and_what_lives_stays(tidings: Tidings, tmp_path: Pat
         ran = tidings("tidy", misuse)
         assert ran.code == 1 and problem in ran.err and len(ran.err.splitlines()) == 1
     assert not (tmp_path / "none").exists()
+
+
+def test_a_new_folder_takes_the_kinds_of_its_fields(tidings: Tidings, tmp_path: Path) -> None:
+    folder = tmp_path / "alerts"
+    ran = tidings("subscribe", folder, 'title:"white house"~2', "--id", "s1", "--field", "title=text")
+    assert (ran.code, ran.out) == (0, "s1\n")
+    assert tidings("subscribe", folder, "title:(white house)").code == 0
+    ran = tidings("subscribe", folder, "title:fire", "--field", "title=folded")
+    assert ran.code == 1 and "would mean something else" in ran.err

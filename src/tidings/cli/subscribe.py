@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 from uuid import uuid4
 
 import typer
@@ -12,6 +12,9 @@ import typer
 from tidings.cli import typed
 from tidings.cli.terminal import say, shown
 from tidings.model import DataError, SubscriptionError
+
+if TYPE_CHECKING:
+    from tidings.registry import Registry
 
 SUBSCRIBE_EXAMPLE = "Example: tidings subscribe alerts '(fire OR smoke) -drill' --id s1"
 UNSUBSCRIBE_EXAMPLE = "Example: tidings unsubscribe alerts s1 s2"
@@ -35,6 +38,12 @@ def subscribe(  # noqa: PLR0913  # one for each option
         datetime | None, typer.Option(parser=typed.instant, metavar="ISO", help="Valid from then on.")
     ] = None,
     until: Annotated[datetime | None, typer.Option(parser=typed.instant, metavar="ISO", help="Valid before.")] = None,
+    field: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=KIND", help="Of a new folder: an attribute is text, folded or exact; * is all others."
+        ),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what of a file would be accepted.")] = False,
 ) -> None:
     """Leave a standing query and print its id; or many of a file, and print how many were accepted."""
@@ -43,12 +52,12 @@ def subscribe(  # noqa: PLR0913  # one for each option
     if file is not None:
         if id is not None or subscriber or tag or since or until:
             raise typer.BadParameter("with --file, id, subscriber, tag, since and until are columns of the file")
-        _subscribe_file(folder, file, dry_run)
+        _subscribe_file(folder, field or [], file, dry_run)
     elif query is not None:
         if dry_run:
             raise typer.BadParameter("--dry-run goes with --file; to try one query, see tidings explain")
         row = {"id": uuid4().hex if id is None else id, "query": query, "subscriber": subscriber, "tag": tag}
-        _subscribe_one(folder, row | {"since": since, "until": until})
+        _subscribe_one(folder, field or [], row | {"since": since, "until": until})
 
 
 def unsubscribe(
@@ -66,26 +75,32 @@ def unsubscribe(
         typer.echo(engine.unsubscribe_many(ids))
 
 
-def _subscribe_one(folder: Path, row: dict[str, object]) -> None:
+def _registry(folder: Path, fields: list[str]) -> Registry:
+    from tidings.analysis import Analyser, Fields  # noqa: PLC0415
+    from tidings.registry import Registry  # noqa: PLC0415
+
+    return Registry(folder, Analyser(fields=Fields.written(fields)))
+
+
+def _subscribe_one(folder: Path, fields: list[str], row: dict[str, object]) -> None:
     import pyarrow as pa  # noqa: PLC0415  # heavy imports only when they are needed
 
-    from tidings.registry import Registry  # noqa: PLC0415
     from tidings.registry.schemas import SUBSCRIPTION  # noqa: PLC0415
 
-    typed.query(str(row["query"]))
-    receipt = Registry(folder).add(pa.Table.from_pylist([row], SUBSCRIPTION))
+    registry = _registry(folder, fields)
+    typed.query(str(row["query"]), registry.analyser)
+    receipt = registry.add(pa.Table.from_pylist([row], SUBSCRIPTION))
     if receipt.rejected:
         raise SubscriptionError(receipt.rejected[0].reason)
     typer.echo(shown(str(row["id"])))
 
 
-def _subscribe_file(folder: Path, file: Path, dry_run: bool) -> None:
+def _subscribe_file(folder: Path, fields: list[str], file: Path, dry_run: bool) -> None:
     from tidings.cli.files import TableFile  # noqa: PLC0415
     from tidings.cli.output import tell_rejected  # noqa: PLC0415
-    from tidings.registry import Registry  # noqa: PLC0415
 
     table = TableFile(file).read()
-    receipt = Registry(folder).add(table, dry_run=dry_run)
+    receipt = _registry(folder, fields).add(table, dry_run=dry_run)
     rejected = receipt.rejected
     tell_rejected("subscription", len(rejected), table.num_rows, [f"{row.id!r}: {row.reason}" for row in rejected])
     typer.echo(f"{receipt.accepted:,} {'would be ' if dry_run else ''}accepted, {len(rejected):,} rejected")

@@ -8,9 +8,9 @@ of the query, as stop words are left out of posts.
 from __future__ import annotations
 
 from collections.abc import Sequence as Steps
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from tidings.analysis import Analyser
+from tidings.analysis import FOLDED, TEXT, Analyser
 from tidings.language.regular import node_of, program_of
 from tidings.model.errors import QueryError
 from tidings.model.query import (
@@ -18,6 +18,7 @@ from tidings.model.query import (
     Contains,
     EndsWith,
     Equals,
+    Near,
     Phrase,
     Piece,
     Prefix,
@@ -64,7 +65,23 @@ class FormPrefix:
     source: Atom | None = field(default=None, compare=False, repr=False)
 
 
-ResolvedAtom = Sequence | FormPrefix | Equals | Piece | Range | Present | Within | Topic
+@dataclass(frozen=True, slots=True)
+class FieldWords:
+    """Words in an attribute that is a text."""
+
+    name: str
+    sequence: Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class FieldPrefix:
+    """A word that begins so in an attribute that is a text."""
+
+    name: str
+    word: FormPrefix
+
+
+ResolvedAtom = Sequence | FormPrefix | FieldWords | FieldPrefix | Equals | Piece | Range | Present | Within | Topic
 
 
 def resolve(atom: Atom, analyser: Analyser) -> ResolvedAtom | None:
@@ -74,6 +91,12 @@ def resolve(atom: Atom, analyser: Analyser) -> ResolvedAtom | None:
     >>> resolve(Word("covid-19"), Analyser())
     Sequence(words=('covid', '19'), offsets=(0, 1), slop=0)
     """
+    if analyser.fields.kinds and isinstance(atom, Equals | Piece | Near):
+        kind = analyser.fields.kind(atom.name)
+        if kind == TEXT:
+            return _in_text(atom, analyser)
+        if kind == FOLDED and not isinstance(atom, Near):
+            atom = replace(atom, folded=True)
     match atom:
         case Word(text):
             return _sequence(text, 0, atom, analyser)
@@ -84,6 +107,8 @@ def resolve(atom: Atom, analyser: Analyser) -> ResolvedAtom | None:
         case Regex():
             _check_pattern(atom)
             return atom
+        case Near():
+            raise QueryError(f"{atom.name!r} is no text of words: '~' needs a field of the kind text", None, atom)
         case _:
             return atom
 
@@ -103,6 +128,23 @@ def _sequence(text: str, slop: int, source: Atom, analyser: Analyser) -> Sequenc
             f"{text!r}: @names are dropped from posts before they are matched; ask for words", None, source
         )
     return None
+
+
+def _in_text(atom: Equals | Piece | Near, analyser: Analyser) -> FieldWords | FieldPrefix | None:
+    """What a condition on an attribute that is a text means."""
+    match atom:
+        case Equals(name, text) | Near(name, text):
+            words = _sequence(text, atom.slop if isinstance(atom, Near) else 0, atom, analyser)
+            return None if words is None else FieldWords(name, words)
+        case StartsWith(name, text):
+            return FieldPrefix(name, _form_prefix(text, atom, analyser))
+        case _:
+            raise QueryError(
+                f"{atom.name!r} is a text of words: ask for a word ({atom.name}:fire), a phrase "
+                f'({atom.name}:"white house") or a beginning ({atom.name}:fir*)',
+                None,
+                atom,
+            )
 
 
 def _check_pattern(asked: Regex) -> None:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from tidings.model.errors import QueryError
-from tidings.model.query import ANY, Contains, EndsWith, Equals, Query, Range, Regex, StartsWith, Wildcard, Within
+from tidings.model.query import ANY, Contains, EndsWith, Equals, Near, Query, Range, Regex, StartsWith, Wildcard, Within
 from tidings.model.region import Circle, Rectangle, checked_degrees
 from tidings.model.values import read_instant, read_number
 
@@ -127,6 +127,10 @@ def _value(name: str, texts: tuple[str, ...], signs: tuple[str, ...], folded: bo
             return Contains(name, text, folded)
         case _:
             return Wildcard(name, texts, signs, folded)
+
+
+def near(literal: Token, slop: Token) -> Condition:
+    return lambda name: at(literal, Near, name, unquoted(literal), int(text_of(slop)))
 
 
 def regex(token: Token) -> Condition:

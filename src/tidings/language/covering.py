@@ -18,7 +18,17 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
 from tidings.analysis import ENGLISH, Analyser
-from tidings.language.atoms import FormPrefix, ResolvedAtom, Sequence, asked_texts, has_piece, is_below, is_equal
+from tidings.language.atoms import (
+    FieldPrefix,
+    FieldWords,
+    FormPrefix,
+    ResolvedAtom,
+    Sequence,
+    asked_texts,
+    has_piece,
+    is_below,
+    is_equal,
+)
 from tidings.language.normal import Conjunction, normal_form
 from tidings.model.query import (
     Bound,
@@ -101,6 +111,11 @@ class _Facts:
                 return any(isinstance(own, Sequence) and _sequence_implies(own, atom) for own in self.atoms)
             case FormPrefix(beginning):
                 return any(isinstance(own, FormPrefix) and own.beginning.startswith(beginning) for own in self.atoms)
+            case FieldWords(name, sequence):
+                own = [known for known in self.atoms if isinstance(known, FieldWords) and known.name == name]
+                return any(_sequence_implies(known.sequence, sequence) for known in own)
+            case FieldPrefix():
+                return atom in self.atoms
             case Topic(path):
                 return any(isinstance(own, Topic) and is_below(own.path, path) for own in self.atoms)
             case Within(region):

@@ -6,12 +6,15 @@
 from __future__ import annotations
 
 from collections import Counter, deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
 from tidings.analysis import ENGLISH, Analyser, Token
 from tidings.language.atoms import (
     NOTHING_LEFT,
+    FieldPrefix,
+    FieldWords,
     FormPrefix,
     ResolvedAtom,
     Sequence,
@@ -43,12 +46,17 @@ class Content:
 
     publication: Publication
     tokens: tuple[Token, ...]
+    analyser: Analyser = ENGLISH
 
     @classmethod
     def of(cls, publication: Publication, analyser: Analyser) -> Content:
         if not isinstance(publication, Publication):
             raise PublicationError(f"a tidings.Publication is expected, got {publication!r}")
-        return cls(publication, tuple(analyser.tokens(publication.text)))
+        return cls(publication, tuple(analyser.tokens(publication.text)), analyser)
+
+    def of_field(self, name: str) -> list[list[Token]]:
+        """The words of each value of an attribute that is a text."""
+        return [self.analyser.tokens(value_text(value)) for value in self.publication.values(name)]
 
 
 def evaluate(query: Query, publication: Publication, analyser: Analyser = ENGLISH) -> bool:
@@ -90,9 +98,13 @@ def holds(atom: ResolvedAtom, content: Content) -> bool:
     """Whether one condition holds; one on an attribute does if any of the attribute's values fulfils it."""
     match atom:
         case Sequence():
-            return _has_sequence(atom, content.tokens)
-        case FormPrefix(beginning):
-            return any(t.word is not None and t.form.startswith(beginning) for t in content.tokens)
+            return has_sequence(atom, content.tokens)
+        case FormPrefix():
+            return has_form(atom, content.tokens)
+        case FieldWords(name, sequence):
+            return any(has_sequence(sequence, tokens) for tokens in content.of_field(name))
+        case FieldPrefix(name, word):
+            return any(has_form(word, tokens) for tokens in content.of_field(name))
         case Within(region):
             lon, lat = content.publication.lon, content.publication.lat
             return lon is not None and lat is not None and region.contains(lon, lat)
@@ -102,7 +114,14 @@ def holds(atom: ResolvedAtom, content: Content) -> bool:
             return any(_value_holds(atom, value) for value in content.publication.values(atom.name))
 
 
-def _has_sequence(sequence: Sequence, tokens: tuple[Token, ...]) -> bool:
+def has_form(prefix: FormPrefix, tokens: Iterable[Token]) -> bool:
+    """Whether a word, and no stop word, begins so."""
+    return any(token.word is not None and token.form.startswith(prefix.beginning) for token in tokens)
+
+
+def has_sequence(sequence: Sequence, tokens: Iterable[Token]) -> bool:
+    """Whether words stand as they are asked for."""
+    tokens = tuple(tokens)
     if sequence.slop == 0:
         at = {(token.word, token.position) for token in tokens}
         starts = [token.position for token in tokens if token.word == sequence.words[0]]

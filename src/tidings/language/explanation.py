@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tidings.analysis import ENGLISH, Analyser
-from tidings.language.atoms import FormPrefix, ResolvedAtom, Sequence
+from tidings.language.atoms import FieldPrefix, FieldWords, FormPrefix, ResolvedAtom, Sequence
 from tidings.language.evaluation import Content, holds
 from tidings.language.normal import Conjunction, normal_form
 from tidings.language.printer import to_text
@@ -72,6 +72,8 @@ def _successes(conjunction: Conjunction, content: Content) -> tuple[str, ...]:
 
 def _written(atom: ResolvedAtom) -> str:
     """The atom as its author wrote it."""
+    if isinstance(atom, FieldWords | FieldPrefix):
+        return _written(atom.sequence if isinstance(atom, FieldWords) else atom.word)
     if isinstance(atom, Sequence | FormPrefix):
         return to_text(atom.source) if atom.source is not None else repr(atom)
     return to_text(atom)

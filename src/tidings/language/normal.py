@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import prod
 
 from tidings.analysis import Analyser
-from tidings.language.atoms import NOTHING_LEFT, ResolvedAtom, resolve
+from tidings.language.atoms import NOTHING_LEFT, FieldPrefix, FieldWords, ResolvedAtom, resolve
 from tidings.model.errors import QueryError
 from tidings.model.query import And, Not, Or, Query
 
@@ -143,4 +143,6 @@ def _demands(conjunction: Conjunction) -> frozenset[tuple[bool, ResolvedAtom]]:
 
 def _source(atom: ResolvedAtom) -> object:
     """The node of the tree that an atom came from."""
+    if isinstance(atom, FieldWords | FieldPrefix):
+        atom = atom.sequence if isinstance(atom, FieldWords) else atom.word
     return getattr(atom, "source", None) or atom

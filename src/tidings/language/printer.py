@@ -13,6 +13,7 @@ from tidings.model.query import (
     Contains,
     EndsWith,
     Equals,
+    Near,
     Not,
     Or,
     Phrase,
@@ -73,6 +74,8 @@ def _atom_text(atom: Atom) -> str:
             return _quoted(text) + (f"~{slop}" if slop else "")
         case Equals() | StartsWith() | EndsWith() | Contains() | Wildcard() | Regex():
             return f"{atom.name}:{_asked_text(atom)}"
+        case Near(name, text, slop):
+            return f"{name}:{_quoted(text)}~{slop}"
         case Range():
             return f"{atom.name}:{_range_text(atom)}"
         case Present(name):

@@ -258,10 +258,25 @@ class Topic:
             raise QueryError("a topic needs at least one step that is not '*'")
 
 
+@dataclass(frozen=True, slots=True)
+class Near:
+    """Words of an attribute that is a text: all of them, in any order, among at most ``slop`` others, 1 to 100."""
+
+    name: str
+    text: str
+    slop: int
+
+    def __post_init__(self) -> None:
+        _check_name(self.name)
+        Phrase(self.text, self.slop)
+        if self.slop == 0:
+            raise QueryError(f'words side by side are written without a distance: {self.name}:"white house"')
+
+
 Piece = StartsWith | EndsWith | Contains | Wildcard | Regex
 """What is asked of the text of an attribute."""
 
-Atom = Word | Phrase | Prefix | Equals | Piece | Range | Present | Within | Topic
+Atom = Word | Phrase | Prefix | Equals | Piece | Near | Range | Present | Within | Topic
 
 
 @dataclass(frozen=True, slots=True)
