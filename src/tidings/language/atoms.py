@@ -11,6 +11,7 @@ from collections.abc import Sequence as Steps
 from dataclasses import dataclass, field, replace
 
 from tidings.analysis import FOLDED, TEXT, Analyser
+from tidings.language.formulas import Formula
 from tidings.language.regular import node_of, program_of
 from tidings.model.errors import QueryError
 from tidings.model.query import (
@@ -81,10 +82,12 @@ class FieldPrefix:
     word: FormPrefix
 
 
-ResolvedAtom = Sequence | FormPrefix | FieldWords | FieldPrefix | Equals | Piece | Range | Present | Within | Topic
+SimpleAtom = Sequence | FormPrefix | FieldWords | FieldPrefix | Equals | Piece | Range | Present | Within | Topic
+ResolvedAtom = SimpleAtom | Formula
+"""What a conjunction is made of; a formula of simple atoms is verified as it was written."""
 
 
-def resolve(atom: Atom, analyser: Analyser) -> ResolvedAtom | None:
+def resolve(atom: Atom, analyser: Analyser) -> SimpleAtom | None:
     """What an atom means, or None if it is made of stop words alone.
 
     >>> from tidings.model import Word

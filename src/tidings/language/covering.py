@@ -29,6 +29,7 @@ from tidings.language.atoms import (
     is_below,
     is_equal,
 )
+from tidings.language.formulas import Formula
 from tidings.language.normal import Conjunction, normal_form
 from tidings.model.query import (
     Bound,
@@ -107,6 +108,9 @@ class _Facts:
     def imply(self, atom: ResolvedAtom) -> bool:
         """Whether ``atom`` holds for every publication that fulfils the atoms."""
         match atom:
+            case Formula(is_all, parts):
+                joined = all if is_all else any
+                return atom in self.atoms or joined(is_wanted and self.imply(own) for is_wanted, own in parts)
             case Sequence():
                 return any(isinstance(own, Sequence) and _sequence_implies(own, atom) for own in self.atoms)
             case FormPrefix(beginning):

@@ -23,6 +23,7 @@ from tidings.language.atoms import (
     is_equal,
     resolve,
 )
+from tidings.language.formulas import Formula
 from tidings.model.errors import PublicationError, QueryError
 from tidings.model.publication import Publication
 from tidings.model.query import (
@@ -97,6 +98,8 @@ def _answer(query: Query, content: Content, analyser: Analyser) -> bool | None:
 def holds(atom: ResolvedAtom, content: Content) -> bool:
     """Whether one condition holds; one on an attribute does if any of the attribute's values fulfils it."""
     match atom:
+        case Formula():
+            return atom.holds(lambda own: holds(own, content))
         case Sequence():
             return has_sequence(atom, content.tokens)
         case FormPrefix():

@@ -13,7 +13,7 @@ from tidings.language.reader import QueryReader
 from tidings.model.errors import QueryError
 from tidings.model.query import UNWRITABLE, Query
 
-MAX_QUERY_CHARS = 4_096
+MAX_QUERY_CHARS = 65_536
 
 _BRACKETS = re.compile(r"""[()]|"(?:\\.|[^"\\])*"|[“„](?:\\.|[^“”„\\])*[”“]""", re.DOTALL)
 

@@ -19,7 +19,7 @@ _NEVER = r"""\s\x00-\x1f\x7f\ud800-\udfff()\[\]{}"“”„:*~^<>=|\\"""
 BARE_WORD = rf"[^{_NEVER}!&+\-‐‑‒–—―−][^{_NEVER}]*"
 """What a word may look like in a query without quotes (regular expression)."""
 
-ATTRIBUTE_NAME = r"[^\W\d][\w.]*"
+ATTRIBUTE_NAME = r"[^\W\d][\w.]*(?:-[\w.]+)*"
 """What the name of an attribute may look like (regular expression)."""
 
 UNWRITABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")

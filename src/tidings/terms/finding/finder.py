@@ -41,6 +41,14 @@ class _Asked(NamedTuple):
     expression: Expression | None
 
 
+class _Tried(NamedTuple):
+    """What is to be tried on which texts: numbers of texts, and places in ``asked``, side by side."""
+
+    texts: IntArray
+    places: IntArray
+    asked: list[_Asked]
+
+
 class _Level:
     """An automaton, and what each of its literals stands for."""
 
@@ -57,7 +65,7 @@ class _Level:
         self._terms = np.array([one.term for one in self._in_order], dtype=np.int32)
         self._is_tried = np.array([one.expression is not None for one in self._in_order], dtype=np.bool_)
 
-    def find(self, data: ByteArray, bounds: IntArray) -> tuple[Pairs, list[tuple[int, _Asked]]]:
+    def find(self, data: ByteArray, bounds: IntArray) -> tuple[Pairs, _Tried]:
         """The terms that the texts surely have, and what is to be tried on which of them."""
         texts, literals = self._automaton.find(data, bounds)
         places = literals.astype(np.int64)
@@ -66,9 +74,9 @@ class _Level:
             texts, places = np.repeat(texts, lengths), runs(self._starts[literals], lengths)
         tried = self._is_tried[places]
         if not tried.any():
-            return (texts, self._terms[places]), []
-        pairs = zip(texts[tried].tolist(), places[tried].tolist(), strict=True)
-        return (texts[~tried], self._terms[places[~tried]]), [(text, self._in_order[place]) for text, place in pairs]
+            return (texts, self._terms[places]), _Tried(texts[:0], places[:0], self._in_order)
+        unsure = _Tried(texts[tried], places[tried], self._in_order)
+        return (texts[~tried], self._terms[places[~tried]]), unsure
 
     def find_one(self, text: bytes) -> list[_Asked]:
         """All that stands for a literal of one text."""
@@ -114,6 +122,7 @@ class Finder:
         self._expressions: list[_Asked] = []
         """Those of which no literal is known."""
         self._known: dict[str, tuple[int, ...]] = {}
+        self._fulfilled_by: dict[str, tuple[int, ...]] = {}
 
     def put(self, piece: Piece, term: int) -> None:
         """Add a piece."""
@@ -122,32 +131,50 @@ class Finder:
                 self._sides[is_folded].pending.append(asked)
             else:
                 self._expressions.append(asked)
-        self._known = {}  # after the piece: what is remembered from now on knows it
+        self._known, self._fulfilled_by = {}, {}  # after the piece: what is remembered from now on knows it
 
     def of_texts(self, texts: pa.Array) -> Pairs:
         """The terms of each text of an array without nulls; each pair once, by numbers of texts."""
         texts = texts.cast(pa.large_string())
         pairs: list[Pairs] = []
-        unsure: set[tuple[int, int]] = set()
-        tried: dict[int, _Asked] = {one.term: one for one in self._expressions}
+        unsure: list[_Tried] = []
         for is_folded, side in enumerate(self._sides):
             levels = side.levels()
             if not levels:
                 continue
             data, bounds = (read_only(array) for array in text_bytes(folded(texts) if is_folded else texts))
             for level in levels:
-                sure, more = level.find(data, bounds)
+                sure, tried = level.find(data, bounds)
                 pairs.append(sure)
-                unsure.update((text, one.term) for text, one in more)
-                tried.update((one.term, one) for _, one in more)
-        unsure.update((text, one.term) for one in self._expressions for text in range(len(texts)))
-        if unsure:
-            pairs.append(_fulfilled(texts, sorted(unsure), tried))
+                unsure.append(tried)
+        if self._expressions or any(len(tried.texts) for tried in unsure):
+            pairs.append(self._fulfilled(texts, unsure))
         if len(pairs) == 1:
             return pairs[0]
         numbers, terms = (np.concatenate(side) for side in zip(*pairs, NO_PAIRS, strict=True))
         order = np.argsort(numbers, kind="stable")
         return numbers[order], terms[order]
+
+    def _fulfilled(self, texts: pa.Array, unsure: list[_Tried]) -> Pairs:
+        """The terms of expressions that hold of texts. Those of the last texts are remembered."""
+        known = self._fulfilled_by
+        tried = np.unique(np.concatenate([each.texts for each in unsure] or [NO_PAIRS[0]]))
+        numbers = np.arange(len(texts)) if self._expressions else tried
+        strings = texts.take(pa.array(numbers)).to_pylist()
+        found = [known.get(text) for text in strings]
+        new = [place for place, terms in enumerate(found) if terms is None]
+        if new:
+            candidates = _by_text(numbers[new], unsure)
+            for place in new:
+                asked = [*self._expressions, *candidates.get(int(numbers[place]), ())]
+                found[place] = _holding(asked, strings[place])
+                if len(strings[place]) <= _MAX_KNOWN_CHARS:
+                    if len(known) >= _MAX_KNOWN:
+                        known.clear()
+                    known[strings[place]] = found[place] or ()
+        lengths = [len(terms or ()) for terms in found]
+        flat = [term for terms in found for term in terms or ()]
+        return np.repeat(numbers, lengths), np.array(flat, dtype=np.int32)
 
     def of_text(self, text: str) -> tuple[int, ...]:
         """The terms of one text, each once. Those of the last texts are remembered."""
@@ -163,16 +190,36 @@ class Finder:
 
     def _of_new(self, text: str) -> tuple[int, ...]:
         found: dict[int, _Asked] = {}
-        own = text.encode(), text.casefold().encode()
-        unsure = {one.term: one for one in self._expressions}
-        for side, one_text in zip(self._sides, own, strict=True):
+        unsure = [*self._expressions]
+        for side, one_text in zip(self._sides, _both(text), strict=True):
             for asked in chain.from_iterable(level.find_one(one_text) for level in side.levels()):
-                (found if asked.expression is None else unsure)[asked.term] = asked
-        for term, one in unsure.items():
-            expression = _expression(one)
-            if expression.fulfils(own[expression.folded]):
-                found[term] = one
-        return tuple(found)
+                if asked.expression is None:
+                    found[asked.term] = asked
+                else:
+                    unsure.append(asked)
+        return (*found, *_holding(unsure, text))
+
+
+def _both(text: str) -> tuple[bytes, bytes]:
+    """A text as it is, and folded."""
+    return text.encode(), text.casefold().encode()
+
+
+def _holding(asked: Iterable[_Asked], text: str) -> tuple[int, ...]:
+    """The terms of those expressions that a text fulfils."""
+    own = _both(text)
+    expressions = {one.term: one.expression for one in asked}
+    return tuple(term for term, each in expressions.items() if each is not None and each.fulfils(own[each.folded]))
+
+
+def _by_text(numbers: IntArray, unsure: list[_Tried]) -> dict[int, list[_Asked]]:
+    """What is to be tried on each of some texts."""
+    found: dict[int, list[_Asked]] = {}
+    for texts, places, asked in unsure:
+        wanted = np.isin(texts, numbers)
+        for text, place in zip(texts[wanted].tolist(), places[wanted].tolist(), strict=True):
+            found.setdefault(text, []).append(asked[place])
+    return found
 
 
 def folded(texts: pa.Array) -> pa.Array:
@@ -180,26 +227,6 @@ def folded(texts: pa.Array) -> pa.Array:
     if pc.all(pc.string_is_ascii(texts)).as_py() is not False:
         return pc.ascii_lower(texts)
     return pa.array([text.casefold() for text in texts.to_pylist()], pa.large_string())
-
-
-def _fulfilled(texts: pa.Array, unsure: Iterable[tuple[int, int]], tried: dict[int, _Asked]) -> Pairs:
-    """Those of some pairs of texts and terms whose expression holds."""
-    known: dict[int, tuple[bytes, bytes]] = {}
-    found: list[tuple[int, int]] = []
-    for number, term in unsure:
-        if number not in known:
-            text = texts[number].as_py()
-            known = {number: (text.encode(), text.casefold().encode())}
-        expression = _expression(tried[term])
-        if expression.fulfils(known[number][expression.folded]):
-            found.append((number, term))
-    both = np.array(found, dtype=np.int64).reshape(-1, 2)
-    return both[:, 0], both[:, 1].astype(np.int32)
-
-
-def _expression(asked: _Asked) -> Expression:
-    assert asked.expression is not None
-    return asked.expression
 
 
 def _asked(piece: Piece, term: int) -> list[tuple[bool, _Asked]]:
