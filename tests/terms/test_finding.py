@@ -11,7 +11,7 @@ from tests.language.strategies import patterns
 from tidings.language.atoms import has_piece
 from tidings.model.query import Contains, EndsWith, Piece, Regex, StartsWith, Wildcard
 from tidings.terms.finding.automaton import BEGIN, END, Automaton, text_arrays
-from tidings.terms.finding.finder import Finder
+from tidings.terms.finding.finder import MAX_KNOWN, Finder
 
 _letters = st.text(st.sampled_from("abABéßİ"), min_size=1, max_size=4)
 _pieces: st.SearchStrategy[Piece] = st.one_of(
@@ -71,7 +71,7 @@ def test_many_pieces_that_come_one_by_one_have_few_automata() -> None:
 def test_a_finder_forgets_texts_rather_than_grow() -> None:
     finder = Finder()
     finder.put(Contains("x", "7"), 1)
-    for n in range((1 << 16) + 10):
+    for n in range(MAX_KNOWN + 10):
         finder.of_text(str(n))
     finder.of_text("7" * 5_000)
-    assert len(finder._known) <= 1 << 16 and max(map(len, finder._known)) < 5_000
+    assert len(finder._known) <= MAX_KNOWN and max(map(len, finder._known)) < 5_000

@@ -29,8 +29,8 @@ from tidings.terms.pairs import NO_PAIRS, Pairs
 _MERGED = 2
 """An automaton is merged with the one before it unless that one has so many times its pieces."""
 
-_MAX_KNOWN = 1 << 16
-_MAX_KNOWN_CHARS = 1 << 10
+MAX_KNOWN, MAX_KNOWN_CHARS = 1 << 14, 1 << 10
+"""So many texts of an attribute are remembered, and none that is longer."""
 
 
 class _Asked(NamedTuple):
@@ -168,8 +168,8 @@ class Finder:
             for place in new:
                 asked = [*self._expressions, *candidates.get(int(numbers[place]), ())]
                 found[place] = _holding(asked, strings[place])
-                if len(strings[place]) <= _MAX_KNOWN_CHARS:
-                    if len(known) >= _MAX_KNOWN:
+                if len(strings[place]) <= MAX_KNOWN_CHARS:
+                    if len(known) >= MAX_KNOWN:
                         known.clear()
                     known[strings[place]] = found[place] or ()
         lengths = [len(terms or ()) for terms in found]
@@ -182,8 +182,8 @@ class Finder:
         terms = known.get(text)
         if terms is None:
             terms = self._of_new(text)
-            if len(text) <= _MAX_KNOWN_CHARS:
-                if len(known) >= _MAX_KNOWN:
+            if len(text) <= MAX_KNOWN_CHARS:
+                if len(known) >= MAX_KNOWN:
                     known.clear()
                 known[text] = terms
         return terms

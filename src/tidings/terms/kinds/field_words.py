@@ -11,11 +11,10 @@ from tidings.language.atoms import FieldPrefix, FieldWords, FormPrefix, Sequence
 from tidings.language.evaluation import has_form, has_sequence
 from tidings.model.publication import Publication
 from tidings.model.values import Value, value_text
+from tidings.terms.finding.finder import MAX_KNOWN, MAX_KNOWN_CHARS
 from tidings.terms.forms import LikelyForms
 from tidings.terms.kinds.kind import Key, Kind, Reading, of_values
 from tidings.terms.pairs import Pairs
-
-_MAX_KNOWN = 1 << 16
 
 
 class _Field:
@@ -40,9 +39,10 @@ class _Field:
         found = known.get(text)
         if found is None:
             found = tuple(self._found(analyser.tokens(text)))
-            if len(known) >= _MAX_KNOWN:
-                known.clear()
-            known[text] = found
+            if len(text) <= MAX_KNOWN_CHARS:
+                if len(known) >= MAX_KNOWN:
+                    known.clear()
+                known[text] = found
         return found
 
     def _found(self, tokens: list[Token]) -> Iterable[int]:
