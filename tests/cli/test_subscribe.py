@@ -97,3 +97,23 @@ def test_a_folder_is_tidied_and_what_lives_stays(tidings: Tidings, tmp_path: Pat
         ran = tidings("tidy", misuse)
         assert ran.code == 1 and problem in ran.err and len(ran.err.splitlines()) == 1
     assert not (tmp_path / "none").exists()
+
+
+def test_a_new_folder_takes_the_kinds_of_its_fields(tidings: Tidings, tmp_path: Path) -> None:
+    folder = tmp_path / "alerts"
+    ran = tidings("subscribe", folder, 'title:"white house"~2', "--id", "s1", "--field", "title=text")
+    assert (ran.code, ran.out) == (0, "s1\n")
+    assert tidings("subscribe", folder, "title:(white house)").code == 0
+    ran = tidings("subscribe", folder, "title:fire", "--field", "title=folded")
+    assert ran.code == 1 and "would mean something else" in ran.err
+
+
+def test_a_folder_of_sigma_rules_is_taken_but_for_what_cannot_be_said(tidings: Tidings, tmp_path: Path) -> None:
+    rules = tmp_path / "rules"
+    rules.mkdir()
+    selection = "logsource: {product: windows}\ndetection: {s: {Image|endswith: cmd.exe}, condition: s}\n"
+    (rules / "a.yml").write_text(f"title: A\nid: 11111111-1111-1111-1111-111111111111\n{selection}")
+    (rules / "b.yml").write_text("title: B\nlogsource: {product: x}\ndetection: {s: [fire], condition: s}\n")
+    ran = tidings("subscribe", tmp_path / "alerts", "--sigma", rules)
+    assert ran.code == 0 and ran.out == "1 accepted, 1 rejected\n" and "keywords" in ran.err
+    assert tidings("subscribe", tmp_path / "alerts", "fire", "--sigma", rules).code == 2

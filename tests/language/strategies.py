@@ -25,8 +25,10 @@ from tidings.model import (
     QueryError,
     Range,
     Rectangle,
+    Regex,
     StartsWith,
     Topic,
+    Wildcard,
     Within,
     Word,
 )
@@ -86,16 +88,44 @@ def _rectangles(draw: st.DrawFn) -> Rectangle:
     return Rectangle(west, south, east, north)
 
 
+@st.composite
+def _wildcards(draw: st.DrawFn) -> Wildcard:
+    """Texts with one or several marks between them, '?' before '*'."""
+    texts, signs = [draw(st.just("") | _text)], list[str]()
+    for between in draw(st.lists(st.sampled_from(["*", "?", "??*", "?*"]), min_size=2, max_size=3)):
+        signs += between
+        texts += [*([""] * (len(between) - 1)), draw(_text)]
+    return Wildcard(draw(_names), tuple(texts), tuple(signs), draw(st.booleans()))
+
+
+_letters = st.sampled_from(
+    [*"abAB/é", ".", "[a-b]", "[^b]", r"\d", r"\w", r"\\", r"\.", r"\b", "^", "$", "ß", "(?i)a", "k"]
+)
+
+
+def _longer_patterns(shorter: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    return st.one_of(
+        st.lists(shorter, min_size=2, max_size=3).map("".join),
+        st.lists(shorter, min_size=2, max_size=3).map(lambda parts: f"({'|'.join(parts)})"),
+        st.tuples(shorter, st.sampled_from(["*", "+", "?", "{2}", "{0,2}", "{1,}", "+?"])).map(
+            lambda p: f"(?:{p[0]}){p[1]}"
+        ),
+    )
+
+
+patterns = st.recursive(_letters, _longer_patterns, max_leaves=6)
 _circles = st.builds(Circle, st.floats(-180, 180), st.floats(-90, 90), st.floats(0.001, 2e7))
 _steps = _text.filter(lambda s: "/" not in s and "*" not in s)
 writable_atoms: st.SearchStrategy[Query] = st.one_of(
     _words.map(Word),
     st.builds(Phrase, _text.filter(lambda t: t.strip() and "*" not in t), st.integers(0, 100)),
     st.from_regex(r"[a-zé]{2,9}", fullmatch=True).map(Prefix),
-    st.builds(Equals, _names, st.text(st.characters(exclude_categories=("Cc", "Cs")), max_size=12)),
-    st.builds(StartsWith, _names, _text),
-    st.builds(EndsWith, _names, _text),
-    st.builds(Contains, _names, _text),
+    st.builds(Equals, _names, st.text(st.characters(exclude_categories=("Cc", "Cs")), max_size=12), st.booleans()),
+    st.builds(StartsWith, _names, _text, st.booleans()),
+    st.builds(EndsWith, _names, _text, st.booleans()),
+    st.builds(Contains, _names, _text, st.booleans()),
+    _wildcards(),
+    st.builds(Regex, _names, patterns, st.booleans()),
     _ranges(),
     st.builds(Present, _names),
     st.one_of(_rectangles(), _circles).map(Within),
@@ -147,10 +177,20 @@ ATOM_KINDS: dict[str, st.SearchStrategy[Query]] = {
         st.sampled_from(["fi", "flo", "sm", "th"]).map(Prefix),
     ),
     "value": st.one_of(
-        st.builds(Equals, st.sampled_from(["symbol", "price"]), st.sampled_from([*SYMBOLS, "2", "2.0"])),
-        st.builds(StartsWith, st.just("symbol"), st.sampled_from(["A", "AB", "5"])),
-        st.builds(EndsWith, st.just("symbol"), st.sampled_from(["A", "B"])),
-        st.builds(Contains, st.just("symbol"), st.sampled_from(["A", "B", "AB"])),
+        st.builds(Equals, st.sampled_from(["symbol", "price"]), st.sampled_from([*SYMBOLS, "2", "2.0"]), st.booleans()),
+        st.builds(StartsWith, st.just("symbol"), st.sampled_from(["A", "AB", "5"]), st.booleans()),
+        st.builds(EndsWith, st.just("symbol"), st.sampled_from(["A", "B"]), st.booleans()),
+        st.builds(Contains, st.just("symbol"), st.sampled_from(["A", "B", "AB"]), st.booleans()),
+        st.builds(
+            Wildcard,
+            st.just("symbol"),
+            st.sampled_from([("A", "B"), ("", "B"), ("A", "")]),
+            st.just(("?",)),
+            st.booleans(),
+        ),
+        st.builds(
+            Regex, st.just("symbol"), st.sampled_from(["A.?", "[AB]+", "(a|5)B*", ".", "(?i)a.*"]), st.booleans()
+        ),
         _small_ranges(),
         st.sampled_from(["symbol", "price", "lat"]).map(Present),
     ),
@@ -161,7 +201,7 @@ small_atoms: st.SearchStrategy[Query] = st.one_of(list(ATOM_KINDS.values()))
 small_queries = trees(small_atoms)
 
 _values = st.one_of(
-    st.sampled_from([*SYMBOLS, "AB", "2"]),
+    st.sampled_from([*SYMBOLS, "AB", "aB", "abb", "2"]),
     st.integers(0, 5),
     st.sampled_from([0.5, 2.0, 2.5]),
     st.booleans(),
@@ -188,7 +228,23 @@ def publications(draw: st.DrawFn) -> Publication:
 
 def random_publication(rng: random.Random) -> Publication:
     """A publication of the small world by a seeded generator, where hypothesis would be slow."""
-    values = (*SYMBOLS, "AB", "2", 0, 1, 2, 3, 4, 5, 0.5, 2.5, True, datetime(2020, 1, rng.randint(1, 7), tzinfo=UTC))
+    values = (
+        *SYMBOLS,
+        "AB",
+        "aB",
+        "abb",
+        "2",
+        0,
+        1,
+        2,
+        3,
+        4,
+        5,
+        0.5,
+        2.5,
+        True,
+        datetime(2020, 1, rng.randint(1, 7), tzinfo=UTC),
+    )
     lat, lon = (None, None) if rng.random() < 0.3 else (rng.choice((0.0, 1, 2, 3, 4)), rng.choice((0.0, 1, 2, 3, 4)))
     return Publication(
         id="p",

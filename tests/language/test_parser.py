@@ -108,12 +108,11 @@ def test_a_bad_triple_is_refused_at_its_column(text: str, column: int) -> None:
     assert caught.value.column == column
 
 
-def test_an_exploding_query_is_refused_before_it_is_expanded() -> None:
+def test_an_exploding_query_is_not_expanded() -> None:
     query = " ".join(f"(a{i} OR b{i})" for i in range(40))
     parse("warm up")
     began = time.thread_time()
-    with pytest.raises(QueryError, match="at most 1,024"):
-        parse(query)
+    parse(query)
     assert time.thread_time() - began < 1.0  # computing it would take longer than the universe has; mostly 3 ms
 
 

@@ -26,11 +26,14 @@ from tidings.model import (
     Query,
     Range,
     Rectangle,
+    Regex,
     StartsWith,
     Topic,
+    Wildcard,
     Within,
     Word,
 )
+from tidings.model.query import Piece
 
 
 def tiny(query: Query, p: Publication) -> bool | None:
@@ -59,7 +62,7 @@ def _atom(atom: Query, p: Publication) -> bool | None:
     if isinstance(atom, Topic):
         pattern = "/".join("[^/]+" if step == "*" else re.escape(step) for step in atom.path)
         return any(re.match(pattern + "(/|$)", topic) for topic in p.topics)
-    assert isinstance(atom, Equals | StartsWith | EndsWith | Contains | Range | Present)
+    assert isinstance(atom, Equals | Piece | Range | Present)
     own = {"lat": p.lat, "lon": p.lon, **p.attributes}.get(atom.name)
     if isinstance(own, tuple):
         return any(_value(atom, one) for one in own)
@@ -95,11 +98,15 @@ def _unit(lon: float, lat: float) -> tuple[float, float, float]:
     return math.cos(y) * math.cos(x), math.cos(y) * math.sin(x), math.sin(y)
 
 
-def _value(atom: Equals | StartsWith | EndsWith | Contains | Range | Present, own: object) -> bool:
+def _value(atom: Equals | Piece | Range | Present, own: object) -> bool:
     if isinstance(atom, Present):
         return True
     if isinstance(atom, Range):
         return _between(atom, own)
+    if isinstance(atom, Equals) and atom.folded:
+        return _value(Equals(atom.name, atom.value.upper()), own.upper() if isinstance(own, str) else own) or (
+            isinstance(own, bool) and atom.value.lower() == str(own).lower()
+        )
     if isinstance(atom, Equals):
         if isinstance(own, bool):
             return atom.value == str(own).lower()
@@ -108,8 +115,15 @@ def _value(atom: Equals | StartsWith | EndsWith | Contains | Range | Present, ow
         return own == atom.value or (own == "2" and atom.value == "2.0")
     if not isinstance(own, str):
         return False
-    pattern = {StartsWith: "{}.*", EndsWith: ".*{}", Contains: ".*{}.*"}[type(atom)]
-    return re.fullmatch(pattern.format(re.escape(atom.value)), own) is not None
+    if isinstance(atom, Regex):
+        pattern = atom.pattern
+    elif isinstance(atom, Wildcard):
+        signs = [{"*": ".*", "?": ".", "": ""}[sign] for sign in (*atom.signs, "")]
+        pattern = "".join(re.escape(text) + sign for text, sign in zip(atom.texts, signs, strict=True))
+    else:
+        around = {StartsWith: "{}.*", EndsWith: ".*{}", Contains: ".*{}.*"}[type(atom)]
+        pattern = around.format(re.escape(atom.value))
+    return re.fullmatch(pattern, own, re.IGNORECASE if atom.folded else 0) is not None
 
 
 def _between(asked: Range, own: object) -> bool:

@@ -53,7 +53,7 @@ def test_all_kinds_of_bad_rows_are_told_and_their_neighbours_accepted() -> None:
         ("blank", "  ", None, None, "query, column 1: the query is empty"),
         ("unbalanced", "(fire", None, None, "query, column "),
         ("stop words", "the of", None, None, "query, column 1"),
-        ("too long", "x" * 5_000, None, None, "query, column 4097: 5,000 characters are too long"),
+        ("too long", "x" * 70_000, None, None, "query, column 65537: 70,000 characters are too long"),
         ("control", "fire\0", None, None, "query, column 5: '\\x00' is a control character"),
         ("same again", "(fire", None, None, "query, column "),
         (

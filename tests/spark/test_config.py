@@ -141,3 +141,9 @@ def test_each_sink_can_be_named(tmp_path: Path) -> None:
 def test_what_is_wrong_is_told(old: str, new: str, complaint: str, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=complaint):
         read(tmp_path, LEAST.replace(old, new, 1))
+
+
+def test_the_kinds_of_fields_are_read(tmp_path: Path) -> None:
+    assert read(tmp_path, LEAST + '[fields]\ntitle = "text"\n"*" = "folded"\n').fields.kind("user") == "folded"
+    with pytest.raises(DataError, match=r"\[fields\] the kind of the field 'title' is one of exact, folded, text"):
+        read(tmp_path, LEAST + '[fields]\ntitle = "words"\n')

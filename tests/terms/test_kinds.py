@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 from tidings.analysis import ENGLISH, Analyser
-from tidings.language.atoms import FormPrefix
+from tidings.language.atoms import FieldPrefix, FieldWords, FormPrefix, Sequence
 from tidings.model import Publication
-from tidings.model.query import Contains, EndsWith, Equals, Present, StartsWith, Topic
+from tidings.model.query import Contains, EndsWith, Equals, Present, Regex, StartsWith, Topic, Wildcard
 from tidings.tables.checked import Publications
 from tidings.terms import dictionary as module
 from tidings.terms.dictionary import Dictionary
@@ -32,6 +32,15 @@ ASKED: list[TermAtom] = [
     StartsWith("symbol", "Y"),
     EndsWith("symbol", "O"),
     Contains("tags", "b"),
+    Contains("symbol", "hO", folded=True),
+    Equals("symbol", "yhoO", folded=True),
+    Wildcard("symbol", ("Y", "O", ""), ("*", "?")),
+    Wildcard("symbol", ("y", "o", ""), ("*", "?"), folded=True),
+    Regex("symbol", "[A-Z]+O"),
+    Regex("symbol", ".*h.*", folded=True),
+    FieldWords("title", Sequence(("terror", "tea"), (0, 1))),
+    FieldWords("title", Sequence(("terror", "tea"), (0, 1), slop=2)),
+    FieldPrefix("title", FormPrefix("terr")),
     Present("symbol"),
     Present("topic"),
     Topic(("sports",)),
@@ -41,12 +50,21 @@ ROWS: list[dict[str, object]] = [
     {
         "id": "1",
         "text": "terror, tea",
+        "title": "Terror tea",
         "symbol": "YHOO",
         "price": 1.0,
         "tags": ["a", "b"],
         "topic": "sports/x/final",
     },
-    {"id": "2", "text": "territory", "symbol": "O", "price": 2.0, "tags": ["bb", "b"], "topic": "sports"},
+    {
+        "id": "2",
+        "title": "tea and terror",
+        "text": "territory",
+        "symbol": "O",
+        "price": 2.0,
+        "tags": ["bb", "b"],
+        "topic": "sports",
+    },
     {"id": "3", "text": "", "symbol": "Y", "price": None, "tags": [], "topic": "arts/sports"},
     {"id": "4", "text": "nothing", "symbol": None, "price": 1.0, "tags": None, "topic": None},
 ]

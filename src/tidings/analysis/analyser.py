@@ -29,6 +29,7 @@ from typing import NamedTuple
 import Stemmer
 
 from tidings.analysis import stopwords
+from tidings.analysis.fields import Fields
 from tidings.model import TidingsError
 
 FOLDING = 2
@@ -87,7 +88,8 @@ class Analyser:
 
     ``language`` is one of PyStemmer's (``tidings.terms.languages()``); English is stemmed by Porter's first
     algorithm, as in [S3TM]. ``stop_words`` replaces the default (a short list for English, none for any other
-    language); ``stemming=False`` keeps forms as they are.
+    language); ``stemming=False`` keeps forms as they are. ``fields`` says of which kind attributes are: names with
+    ``exact``, ``folded`` or ``text``, as a mapping.
 
     >>> Analyser().words("RT @alice: The White House's firefighters — https://t.co/x1 don't smoke!")
     ['white', 'hous', 'firefight', 'smoke']
@@ -96,8 +98,10 @@ class Analyser:
     language: str = "english"
     stop_words: frozenset[str] | None = None
     stemming: bool = True
+    fields: Fields = Fields()  # noqa: RUF009  # frozen
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "fields", Fields.of(self.fields))
         if isinstance(self.stop_words, str):
             raise TidingsError(f"stop_words is a set of words, got the text {self.stop_words!r}")
         if bad := [word for word in self.stop_words or () if not isinstance(word, str)]:
@@ -111,7 +115,7 @@ class Analyser:
         object.__setattr__(self, "_stemmers", _Stemmers(_ALGORITHMS.get(self.language, self.language)))
 
     def __reduce__(self) -> tuple[type[Analyser], tuple[object, ...]]:
-        return Analyser, (self.language, self.stop_words, self.stemming)
+        return Analyser, (self.language, self.stop_words, self.stemming, self.fields)
 
     def tokens(self, text: str) -> list[Token]:
         """The words of a text in order. Stop words keep their position; links and @names have none.

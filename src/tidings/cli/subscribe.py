@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 from uuid import uuid4
 
 import typer
@@ -12,6 +12,12 @@ import typer
 from tidings.cli import typed
 from tidings.cli.terminal import say, shown
 from tidings.model import DataError, SubscriptionError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tidings.model import Rejected
+    from tidings.registry import Registry
 
 SUBSCRIBE_EXAMPLE = "Example: tidings subscribe alerts '(fire OR smoke) -drill' --id s1"
 UNSUBSCRIBE_EXAMPLE = "Example: tidings unsubscribe alerts s1 s2"
@@ -28,6 +34,9 @@ def subscribe(  # noqa: PLR0913  # one for each option
     file: Annotated[
         Path | None, typer.Option(help="Many at once: columns id, query, subscriber, tag, since, until.")
     ] = None,
+    sigma: Annotated[
+        Path | None, typer.Option(metavar="RULES", help="A folder of Sigma rules, each a subscription (extra sigma).")
+    ] = None,
     id: Annotated[str | None, typer.Option(help="A known one gets the new query; a new one is made without.")] = None,
     subscriber: Annotated[str, typer.Option(help="Who asks.")] = "",
     tag: Annotated[str, typer.Option(help="Comes back with each match.")] = "",
@@ -35,20 +44,28 @@ def subscribe(  # noqa: PLR0913  # one for each option
         datetime | None, typer.Option(parser=typed.instant, metavar="ISO", help="Valid from then on.")
     ] = None,
     until: Annotated[datetime | None, typer.Option(parser=typed.instant, metavar="ISO", help="Valid before.")] = None,
+    field: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=KIND", help="Of a new folder: an attribute is text, folded or exact; * is all others."
+        ),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what of a file would be accepted.")] = False,
 ) -> None:
     """Leave a standing query and print its id; or many of a file, and print how many were accepted."""
-    if (query is None) == (file is None):
-        raise typer.BadParameter("name either a query or a --file of them")
-    if file is not None:
+    if [query, file, sigma].count(None) != 2:
+        raise typer.BadParameter("name either a query, a --file of them or a folder of --sigma rules")
+    if file is not None or sigma is not None:
         if id is not None or subscriber or tag or since or until:
             raise typer.BadParameter("with --file, id, subscriber, tag, since and until are columns of the file")
-        _subscribe_file(folder, file, dry_run)
+        accepted = _subscribe_many(folder, field or [], _table(file, sigma), dry_run)
+        if not accepted:
+            raise DataError(f"no subscription of {str(file or sigma)!r} can be used")
     elif query is not None:
         if dry_run:
             raise typer.BadParameter("--dry-run goes with --file; to try one query, see tidings explain")
         row = {"id": uuid4().hex if id is None else id, "query": query, "subscriber": subscriber, "tag": tag}
-        _subscribe_one(folder, row | {"since": since, "until": until})
+        _subscribe_one(folder, field or [], row | {"since": since, "until": until})
 
 
 def unsubscribe(
@@ -66,28 +83,51 @@ def unsubscribe(
         typer.echo(engine.unsubscribe_many(ids))
 
 
-def _subscribe_one(folder: Path, row: dict[str, object]) -> None:
+def _registry(folder: Path, fields: list[str]) -> Registry:
+    from tidings.analysis import Analyser, Fields  # noqa: PLC0415
+    from tidings.registry import Registry  # noqa: PLC0415
+
+    return Registry(folder, Analyser(fields=Fields.written(fields)))
+
+
+def _subscribe_one(folder: Path, fields: list[str], row: dict[str, object]) -> None:
     import pyarrow as pa  # noqa: PLC0415  # heavy imports only when they are needed
 
-    from tidings.registry import Registry  # noqa: PLC0415
     from tidings.registry.schemas import SUBSCRIPTION  # noqa: PLC0415
 
-    typed.query(str(row["query"]))
-    receipt = Registry(folder).add(pa.Table.from_pylist([row], SUBSCRIPTION))
+    registry = _registry(folder, fields)
+    typed.query(str(row["query"]), registry.analyser)
+    receipt = registry.add(pa.Table.from_pylist([row], SUBSCRIPTION))
     if receipt.rejected:
         raise SubscriptionError(receipt.rejected[0].reason)
     typer.echo(shown(str(row["id"])))
 
 
-def _subscribe_file(folder: Path, file: Path, dry_run: bool) -> None:
+def _table(file: Path | None, sigma: Path | None) -> tuple[pa.Table, tuple[Rejected, ...]]:
+    """Subscriptions of a file or of a folder of rules, and the rules that cannot be said."""
     from tidings.cli.files import TableFile  # noqa: PLC0415
-    from tidings.cli.output import tell_rejected  # noqa: PLC0415
-    from tidings.registry import Registry  # noqa: PLC0415
 
-    table = TableFile(file).read()
-    receipt = Registry(folder).add(table, dry_run=dry_run)
-    rejected = receipt.rejected
-    tell_rejected("subscription", len(rejected), table.num_rows, [f"{row.id!r}: {row.reason}" for row in rejected])
+    if file is not None:
+        return TableFile(file).read(), ()
+    try:
+        from tidings.sigma import read_rules  # noqa: PLC0415
+    except ImportError:
+        raise DataError("rules of Sigma need pySigma: pip install 'tidings[sigma]'") from None
+    rules = read_rules(sigma or Path())
+    return rules.table, rules.rejected
+
+
+def _subscribe_many(
+    folder: Path, fields: list[str], found: tuple[pa.Table, tuple[Rejected, ...]], dry_run: bool
+) -> bool:
+    """Leave many; False if all of them are rejected."""
+    from tidings.cli.output import tell_rejected  # noqa: PLC0415
+
+    table, unsaid = found
+    receipt = _registry(folder, fields).add(table, dry_run=dry_run)
+    rejected = (*unsaid, *receipt.rejected)
+    tell_rejected(
+        "subscription", len(rejected), table.num_rows + len(unsaid), [f"{row.id!r}: {row.reason}" for row in rejected]
+    )
     typer.echo(f"{receipt.accepted:,} {'would be ' if dry_run else ''}accepted, {len(rejected):,} rejected")
-    if rejected and not receipt.accepted:
-        raise DataError(f"no subscription of {str(file)!r} can be used")
+    return receipt.accepted > 0 or not rejected

@@ -6,6 +6,7 @@ from datetime import datetime
 
 import typer
 
+from tidings.analysis import Analyser
 from tidings.model import QueryError
 from tidings.model.query import Query
 from tidings.model.values import Value, read_instant, read_number
@@ -38,12 +39,12 @@ def attribute(text: str) -> tuple[str, Value]:
     return name, number if number is not None else read_instant(value) or value
 
 
-def query(text: str) -> Query:
+def query(text: str, analyser: Analyser | None = None) -> Query:
     """The query; if it cannot be read, its text with a mark under the place goes to stderr before the error."""
     from tidings.language import parse  # noqa: PLC0415
 
     try:
-        return parse(text)
+        return parse(text) if analyser is None else parse(text, analyser=analyser)
     except QueryError as error:
         if error.column is not None:
             typer.echo(pointed(text, error.column), err=True)

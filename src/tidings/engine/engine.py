@@ -11,8 +11,9 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -22,7 +23,7 @@ from uuid import uuid4
 
 import pyarrow as pa
 
-from tidings.analysis import ENGLISH, Analyser
+from tidings.analysis import ENGLISH, Analyser, Fields
 from tidings.engine.asked import few_rows, unique_ids
 from tidings.engine.background import Background, logged
 from tidings.engine.past import Past, Subscribed, accepted, keep_nothing
@@ -68,6 +69,9 @@ class Engine:
     than ``expire_after`` ago is removed when the index is tidied up; None keeps all, for publications of long ago.
     ``compaction`` says when that is.
 
+    ``fields`` says how attributes are compared: names with ``exact`` (the default), ``folded`` (letters of any case) or
+    ``text`` (words, as in posts); ``*`` stands for all others. A folder keeps them: opened without, it has its own.
+
     With ``keep`` the publications of that time are kept, at most ``keep_bytes`` of them, and a subscription whose
     ``since`` lies in the past has its past at once. Only one process can then have the folder open.
 
@@ -85,6 +89,7 @@ class Engine:
         path: str | Path | None = None,
         *,
         analyser: Analyser = ENGLISH,
+        fields: Mapping[str, str] | None = None,
         sample: pa.Table | None = None,
         clock: Clock = utc_now,
         expire_after: timedelta | None = timedelta(days=1),
@@ -103,7 +108,8 @@ class Engine:
         if _log.isEnabledFor(logging.INFO) and is_cold():
             _log.info(NOTICE)
         sample = None if sample is None else given_table(sample, "publications for a sample")
-        self._analyser = analyser
+        if fields is not None:
+            analyser = replace(analyser, fields=Fields.of(fields))
         self._clock = clock
         self._expire_after = expire_after
         self._compaction = compaction
@@ -117,6 +123,7 @@ class Engine:
         self._check_at_s = 0.0
         folder = None if path is None else Path(path)
         log: Log = MemoryLog(analyser, clock, history=None) if path is None else _registry(path, analyser, clock)
+        self._analyser = analyser = log.analyser
         self._past = None if keep is None else Past(folder, analyser, clock, keep, keep_bytes)
         if self._past is None:
             keep_nothing(folder)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidings.arrays import IdArray, IntArray
-from tidings.index.entries import runs
+from tidings.arrays.runs import runs
 from tidings.index.filing import MAX_COVER, Filer, is_box
 from tidings.index.predicates import Predicates
 from tidings.language.areas import boxes_of, size_of

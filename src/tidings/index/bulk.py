@@ -13,7 +13,8 @@ from tidings.analysis import Analyser
 from tidings.analysis.fast import FastAnalyser
 from tidings.arrays import IntArray
 from tidings.arrays.distinct import distinct_lists
-from tidings.index.entries import NO_TEST, Entry, Loose, joined, loose, runs
+from tidings.arrays.runs import runs
+from tidings.index.entries import NO_TEST, Entry, Loose, joined, loose
 from tidings.index.filing import Filer
 from tidings.index.kernels import ALWAYS
 from tidings.index.segment import Source

@@ -17,6 +17,8 @@ import numpy.typing as npt
 from tidings.arrays import IdArray, IntArray
 from tidings.arrays.growing import read_only
 from tidings.arrays.packs import Pack
+from tidings.arrays.runs import runs
+from tidings.index.codes import predicates_of, renumbered_codes, terms_of
 from tidings.index.predicates import Predicates
 from tidings.index.single.packs import TABLE
 from tidings.model import DataError
@@ -108,39 +110,17 @@ class Loose:
 
     def terms(self) -> IdArray:
         """Every term that they name, in no order, some more than once."""
-        forbidden = -self.stream[self.stream < 0] - 1
-        return np.concatenate(
-            [self.guards, self.firsts, self.stream[self.stream >= 0], forbidden[forbidden & 1 == 0] >> 1]
-        )
+        return np.concatenate([self.guards, self.firsts, terms_of(self.stream)])
 
     def predicates(self) -> IdArray:
-        asked = -self.stream[self.stream < 0] - 1
-        return np.concatenate([self.tests[self.tests >= 0], asked[asked & 1 == 1] >> 2])
+        return np.concatenate([self.tests[self.tests >= 0], predicates_of(self.stream)])
 
     def renumbered(self, terms: IdArray, predicates: IdArray) -> Loose:
         """The same with new numbers: ``terms[t]`` for term t, ``predicates[p]`` for predicate p."""
-        stream = self.stream.copy()
-        codes = -stream - 1
-        is_term, is_forbidden = stream >= 0, (stream < 0) & (codes & 1 == 0)
-        is_asked = (stream < 0) & ~is_forbidden
-        stream[is_term] = terms[stream[is_term]]
-        stream[is_forbidden] = -(2 * terms[codes[is_forbidden] >> 1]) - 1
-        asked = codes[is_asked]
-        stream[is_asked] = -(predicates[asked >> 2] * 4 | asked & 3) - 1
+        stream = renumbered_codes(self.stream, terms, predicates)
         tests = self.tests.copy()
         tests[tests >= 0] = predicates[tests[tests >= 0]]
         return replace(self, guards=terms[self.guards], firsts=terms[self.firsts], tests=tests, stream=stream)
-
-
-def runs(begins: IntArray, lengths: IntArray) -> IntArray:
-    """The numbers ``begins[0] … begins[0] + lengths[0] - 1``, then those of the next, one after another.
-
-    >>> runs(np.array([5, 0]), np.array([2, 3])).tolist()
-    [5, 6, 0, 1, 2]
-    """
-    ends = np.cumsum(lengths)
-    total = int(ends[-1]) if len(ends) else 0
-    return np.repeat(begins - (ends - lengths), lengths) + np.arange(total)
 
 
 def loose(entries: Sequence[Entry], queries: Sequence[int]) -> Loose:

@@ -10,7 +10,9 @@ from tidings.index import kernels
 from tidings.index.entries import NO_TEST, Entry
 from tidings.index.predicates import Predicates, range_keys
 from tidings.language import Conjunction, ResolvedAtom, Sequence
+from tidings.language.atoms import SimpleAtom
 from tidings.language.covering import closed
+from tidings.language.formulas import Formula
 from tidings.model.query import Range, Within
 from tidings.model.region import Rectangle
 from tidings.tables.columns import instant_key, number_key
@@ -86,6 +88,8 @@ class Filer:
         """What is left: further terms, then areas, the first box among them as the test."""
         numbers = [self.predicates.number(area, self.terms) for area in areas]
         boxes = [n for n, area in zip(numbers, areas, strict=True) if is_box(area)]
+        if any(self.predicates.is_formula(code) for code in others):
+            boxes = []  # a formula is not asked of many rows at once
         test = boxes[0] if boxes else NO_TEST
         first, *rest = terms or [kernels.ALWAYS]
         return Entry(guard, first, test, (*rest, *(asked(n) for n in numbers if n != test), *others))
@@ -94,12 +98,24 @@ class Filer:
         self, atom: ResolvedAtom, costs: dict[int, float], areas: list[tuple[float, Range | Within]], others: list[int]
     ) -> None:
         """Add what a required atom asks: terms with their cost, areas, other predicates."""
-        if isinstance(atom, Range | Within):
+        if isinstance(atom, Formula):
+            others.append(asked(self.predicates.formula(self._steps(atom))))
+        elif isinstance(atom, Range | Within):
             areas.append((self.area_cost(atom), atom))
         else:
             costs.update(self.costs_of(atom))
             if is_phrase(atom):
                 others.append(asked(self.predicates.number(atom, self.terms)))
+
+    def _steps(self, formula: Formula) -> tuple[tuple[int, int, int], ...]:
+        """The program of a formula over codes of a stream."""
+        return tuple((self._code(atom), yes, no) for atom, yes, no in formula.program())
+
+    def _code(self, atom: SimpleAtom) -> int:
+        """How a stream asks for an atom."""
+        if isinstance(atom, Range | Within) or is_phrase(atom):
+            return asked(self.predicates.number(atom, self.terms))
+        return self.terms.word(atom.words[0]) if isinstance(atom, Sequence) else self.terms.term(atom)
 
     def costs_of(self, atom: Sequence | TermAtom) -> list[tuple[int, float]]:
         """The terms that fulfil an atom of text together, with their costs; those of a phrase have also to be near."""
@@ -119,6 +135,8 @@ class Filer:
         return self.sample.number_range(slot, low, high)
 
     def _forbidden(self, atom: ResolvedAtom) -> int:
+        if isinstance(atom, Formula):
+            raise TypeError("a formula is never forbidden: its negation is required")
         if isinstance(atom, Range | Within) or is_phrase(atom):
             return asked(self.predicates.number(atom, self.terms), negated=True)
         return absent(self.terms.word(atom.words[0]) if isinstance(atom, Sequence) else self.terms.term(atom))

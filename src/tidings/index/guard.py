@@ -311,7 +311,7 @@ class GuardIndex:
         self._shown = Shown(
             self._terms,
             self._predicates.arrays(),
-            len(self._predicates.sequence_words) > 0,
+            self._predicates.has_sequences,
             self._segments,
             self._recent,
             counts,

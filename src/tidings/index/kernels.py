@@ -21,7 +21,10 @@ import numpy as np
 
 from tidings.tables.columns import ABSENT, LEAST
 
-BOX, CIRCLE, SEQUENCE = 0, 1, 2
+BOX, CIRCLE, SEQUENCE, FORMULA = 0, 1, 2, 3
+ACCEPT, REJECT = 0xFFFF, 0xFFFE
+"""Where a step of a formula leads when it holds, and when it does not. Other numbers are those of steps."""
+
 ALWAYS = 0
 """The term that every publication has: what an entry without further terms asks for first."""
 
@@ -165,6 +168,11 @@ def _stream_holds(s, stop, row, stream, bits, kinds, slots, keys, circles, seque
         u = -stream[s] - 1
         if u & 1 == 0:
             is_so = not has_term(bits, u >> 1)
+        elif kinds[u >> 2] == FORMULA:
+            is_so = _formula_holds(
+                u >> 2, row, bits, kinds, slots, keys, circles, sequence_words, sequence_offsets, numbers, lon, lat,
+                token_offsets, tokens,
+            )  # fmt: skip
         else:
             is_so = holds(
                 u >> 2, row, kinds, slots, keys, circles, sequence_words, sequence_offsets, numbers, lon, lat,
@@ -174,6 +182,33 @@ def _stream_holds(s, stop, row, stream, bits, kinds, slots, keys, circles, seque
             return False
         s += 1
     return True
+
+
+@numba.njit(cache=True, nogil=True)
+def _formula_holds(p, row, bits, kinds, slots, keys, circles, sequence_words, sequence_offsets, numbers, lon, lat,
+                   token_offsets, tokens):  # fmt: skip
+    """Whether a formula holds of a row.
+
+    Its steps stand where a sequence has its words: step k asks ``sequence_words[first + k]``, coded as in a stream, and
+    goes on with the step in the upper half of ``sequence_offsets[first + k]`` if that is so, else with the lower one.
+    """
+    step = np.uint32(0)
+    while step < REJECT:
+        at = slots[p, 0] + np.int64(step)
+        v = sequence_words[at]
+        u = -v - 1
+        if v >= 0:
+            is_so = has_term(bits, v)
+        elif u & 1 == 0:
+            is_so = not has_term(bits, u >> 1)
+        else:
+            is_so = holds(
+                u >> 2, row, kinds, slots, keys, circles, sequence_words, sequence_offsets, numbers, lon, lat,
+                token_offsets, tokens,
+            ) != ((u & 2) != 0)  # fmt: skip
+        ways = np.uint32(sequence_offsets[at])
+        step = ways >> np.uint32(16) if is_so else ways & np.uint32(0xFFFF)
+    return step == ACCEPT
 
 
 @numba.njit(cache=True, nogil=True)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from tidings.arrays.distinct import distinct_lists
 from tidings.arrays.growing import Growing
-from tidings.index.kernels import BOX, CIRCLE, SEQUENCE
+from tidings.index.kernels import ACCEPT, BOX, CIRCLE, FORMULA, SEQUENCE
 from tidings.language import Sequence
 from tidings.language.covering import closed
 from tidings.model.query import Range, Within
@@ -34,7 +34,8 @@ class Predicates:
     ``kinds`` int8, ``slots`` int32[2], ``keys`` int64[4] by predicate. A box compares the numbers of two slots with the
     keys low, high, low, high; a plain range says the same twice. A circle has its lon, lat and radius at
     ``circles[slots[0]]``. A sequence has the words ``sequence_words[slots[0] : slots[1]]`` at ``sequence_offsets``, and
-    its slop in ``keys[0]``.
+    its slop in ``keys[0]``. A formula has its steps in the same two arrays: what each asks, coded as in a stream, and
+    in one number the steps that follow. Its codes name terms and other predicates.
     """
 
     kinds: Growing
@@ -43,6 +44,7 @@ class Predicates:
     circles: Growing
     sequence_words: Growing
     sequence_offsets: Growing
+    has_sequences: bool
     _known: dict[object, int]
     _arrays: PredicateArrays | None
 
@@ -50,6 +52,7 @@ class Predicates:
         self.kinds, self.slots, self.keys = Growing(np.int8), Growing(np.int32, 2), Growing(np.int64, 4)
         self.circles = Growing(np.float64, 3)
         self.sequence_words, self.sequence_offsets = Growing(np.int32), Growing(np.int32)
+        self.has_sequences = False
         self._known = {}
         self._arrays: PredicateArrays | None = None
 
@@ -77,6 +80,20 @@ class Predicates:
             added = self._add(CIRCLE, (circle, 0), (0, 0, 0, 0))
         return self._known.setdefault(atom, added)
 
+    def formula(self, steps: tuple[tuple[int, int, int], ...]) -> int:
+        """The number of the formula of some steps; equal ones are one."""
+        if (known := self._known.get(steps)) is None:
+            first = len(self.sequence_words)
+            self.sequence_words.extend([code for code, _, _ in steps])
+            ways = np.array([(yes & ACCEPT) << 16 | no & ACCEPT for _, yes, no in steps], dtype=np.uint32)
+            self.sequence_offsets.extend(ways.view(np.int32))
+            known = self._known[steps] = self._add(FORMULA, (first, len(self.sequence_words)), (0, 0, 0, 0))
+        return known
+
+    def is_formula(self, code: int) -> bool:
+        """Whether a code of a stream asks for a formula."""
+        return code < 0 and (-code - 1) & 1 == 1 and self.kinds.array[(-code - 1) >> 2] == FORMULA
+
     def boxes(self, slots: npt.NDArray[np.int32], keys: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
         """The numbers of many new boxes, ``slots`` int32[n, 2] and ``keys`` int64[n, 4]; equal ones are one."""
         values = np.column_stack([slots, keys]).astype(np.int64)
@@ -102,7 +119,8 @@ class Predicates:
         self._arrays = None
         slots = arrays["slots"].copy()
         slots[arrays["kinds"] == CIRCLE] += len(self.circles)
-        slots[arrays["kinds"] == SEQUENCE] += len(self.sequence_words)
+        slots[_has_words(arrays["kinds"])] += len(self.sequence_words)
+        self.has_sequences |= bool((arrays["kinds"] == SEQUENCE).any())
         for name in FIELDS:
             getattr(self, name).extend(slots if name == "slots" else arrays[name])
 
@@ -110,11 +128,11 @@ class Predicates:
         """Some predicates, by rising number, as :meth:`filled` would give them had only they been added."""
         kinds, slots = self.kinds.filled[numbers], self.slots.filled[numbers].copy()
         circles = slots[kinds == CIRCLE, 0].copy()
-        sequences = slots[kinds == SEQUENCE].copy()
+        sequences = slots[_has_words(kinds)].copy()
         slots[kinds == CIRCLE, 0] = np.arange(len(circles))
         lengths = sequences[:, 1] - sequences[:, 0]
         ends = np.cumsum(lengths)
-        slots[kinds == SEQUENCE] = np.column_stack([ends - lengths, ends])
+        slots[_has_words(kinds)] = np.column_stack([ends - lengths, ends])
         words = np.repeat(sequences[:, 0] - (ends - lengths), lengths) + np.arange(lengths.sum())
         return {
             "kinds": kinds,
@@ -127,9 +145,16 @@ class Predicates:
 
     def _add(self, kind: int, slots: tuple[int, ...], keys: tuple[int, ...]) -> int:
         self._arrays = None
+        self.has_sequences |= kind == SEQUENCE
         self.slots.append(slots)
         self.keys.append(keys)
         return self.kinds.append(kind)
+
+
+def _has_words(kinds: npt.NDArray[np.int8]) -> npt.NDArray[np.bool_]:
+    """Which predicates have a part of the arrays of words: sequences and formulas."""
+    found: npt.NDArray[np.bool_] = (kinds == SEQUENCE) | (kinds == FORMULA)
+    return found
 
 
 def range_keys(asked: Range) -> tuple[Slot, int, int]:

@@ -16,7 +16,8 @@ import pyarrow as pa
 
 from tidings.arrays import IdArray, IntArray
 from tidings.arrays.distinct import distinct_lists
-from tidings.index.entries import Entries, Loose, joined, loosened, runs, side_by_side
+from tidings.arrays.runs import runs
+from tidings.index.entries import Entries, Loose, joined, loosened, side_by_side
 from tidings.index.predicates import Predicates
 from tidings.index.subscribers import Asked, Subscribers
 

@@ -88,7 +88,8 @@ def unsaved(filed: Contents, saved: Saved) -> Unsaved:
 
 def described(analyser: Analyser) -> str:
     """The same text in every process, which ``repr`` of a set is not; another one where folding has changed."""
-    return repr((FOLDING, analyser.language, analyser.stemming, sorted(analyser.stop_words or ())))
+    words = FOLDING, analyser.language, analyser.stemming, sorted(analyser.stop_words or ())
+    return repr((*words, analyser.fields.kinds) if analyser.fields.kinds else words)
 
 
 @dataclass(frozen=True, slots=True)

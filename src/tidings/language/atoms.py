@@ -8,24 +8,31 @@ of the query, as stop words are left out of posts.
 from __future__ import annotations
 
 from collections.abc import Sequence as Steps
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from tidings.analysis import Analyser
+from tidings.analysis import FOLDED, TEXT, Analyser
+from tidings.language.formulas import Formula
+from tidings.language.regular import node_of, program_of
 from tidings.model.errors import QueryError
 from tidings.model.query import (
     Atom,
     Contains,
     EndsWith,
     Equals,
+    Near,
     Phrase,
+    Piece,
     Prefix,
     Present,
     Range,
+    Regex,
     StartsWith,
     Topic,
+    Wildcard,
     Within,
     Word,
 )
+from tidings.model.values import equality_texts
 
 MIN_PREFIX_CHARS = 2
 MAX_PHRASE_WORDS = 100
@@ -59,16 +66,40 @@ class FormPrefix:
     source: Atom | None = field(default=None, compare=False, repr=False)
 
 
-ResolvedAtom = Sequence | FormPrefix | Equals | StartsWith | EndsWith | Contains | Range | Present | Within | Topic
+@dataclass(frozen=True, slots=True)
+class FieldWords:
+    """Words in an attribute that is a text."""
+
+    name: str
+    sequence: Sequence
 
 
-def resolve(atom: Atom, analyser: Analyser) -> ResolvedAtom | None:
+@dataclass(frozen=True, slots=True)
+class FieldPrefix:
+    """A word that begins so in an attribute that is a text."""
+
+    name: str
+    word: FormPrefix
+
+
+SimpleAtom = Sequence | FormPrefix | FieldWords | FieldPrefix | Equals | Piece | Range | Present | Within | Topic
+ResolvedAtom = SimpleAtom | Formula
+"""What a conjunction is made of; a formula of simple atoms is verified as it was written."""
+
+
+def resolve(atom: Atom, analyser: Analyser) -> SimpleAtom | None:
     """What an atom means, or None if it is made of stop words alone.
 
     >>> from tidings.model import Word
     >>> resolve(Word("covid-19"), Analyser())
     Sequence(words=('covid', '19'), offsets=(0, 1), slop=0)
     """
+    if analyser.fields.kinds and isinstance(atom, Equals | Piece | Near):
+        kind = analyser.fields.kind(atom.name)
+        if kind == TEXT:
+            return _in_text(atom, analyser)
+        if kind == FOLDED and not isinstance(atom, Near):
+            atom = replace(atom, folded=True)
     match atom:
         case Word(text):
             return _sequence(text, 0, atom, analyser)
@@ -76,6 +107,11 @@ def resolve(atom: Atom, analyser: Analyser) -> ResolvedAtom | None:
             return _sequence(text, slop, atom, analyser)
         case Prefix(text):
             return _form_prefix(text, atom, analyser)
+        case Regex():
+            _check_pattern(atom)
+            return atom
+        case Near():
+            raise QueryError(f"{atom.name!r} is no text of words: '~' needs a field of the kind text", None, atom)
         case _:
             return atom
 
@@ -97,6 +133,30 @@ def _sequence(text: str, slop: int, source: Atom, analyser: Analyser) -> Sequenc
     return None
 
 
+def _in_text(atom: Equals | Piece | Near, analyser: Analyser) -> FieldWords | FieldPrefix | None:
+    """What a condition on an attribute that is a text means."""
+    match atom:
+        case Equals(name, text) | Near(name, text):
+            words = _sequence(text, atom.slop if isinstance(atom, Near) else 0, atom, analyser)
+            return None if words is None else FieldWords(name, words)
+        case StartsWith(name, text):
+            return FieldPrefix(name, _form_prefix(text, atom, analyser))
+        case _:
+            raise QueryError(
+                f"{atom.name!r} is a text of words: ask for a word ({atom.name}:fire), a phrase "
+                f'({atom.name}:"white house") or a beginning ({atom.name}:fir*)',
+                None,
+                atom,
+            )
+
+
+def _check_pattern(asked: Regex) -> None:
+    try:
+        node_of(asked)
+    except QueryError as error:
+        raise QueryError(error.problem, None, asked) from None
+
+
 def _form_prefix(text: str, source: Atom, analyser: Analyser) -> FormPrefix:
     forms = [token.form for token in analyser.tokens(text)]
     if len(forms) != 1:
@@ -108,15 +168,33 @@ def _form_prefix(text: str, source: Atom, analyser: Analyser) -> FormPrefix:
     return FormPrefix(forms[0], source)
 
 
-def has_piece(piece: StartsWith | EndsWith | Contains, text: str) -> bool:
-    """Whether a text begins, ends or continues as asked."""
+def has_piece(piece: Piece, text: str) -> bool:
+    """Whether a text begins, ends, continues or is as asked."""
+    if isinstance(piece, Regex):
+        return program_of(piece).accepts(text)
+    if piece.folded:
+        text = text.casefold()
+    if isinstance(piece, Wildcard):
+        return program_of(piece).accepts(text)
+    part = piece.value.casefold() if piece.folded else piece.value
     match piece:
-        case StartsWith(_, part):
+        case StartsWith():
             return text.startswith(part)
-        case EndsWith(_, part):
+        case EndsWith():
             return text.endswith(part)
-        case Contains(_, part):
+        case Contains():
             return part in text
+
+
+def asked_texts(asked: Equals) -> frozenset[str]:
+    """The canonical texts that fulfil an equality; folded, if letters may have any case."""
+    texts = equality_texts(asked.value)
+    return frozenset(text.casefold() for text in texts) if asked.folded else texts
+
+
+def is_equal(asked: Equals, text: str) -> bool:
+    """Whether a value of this canonical text fulfils an equality."""
+    return (text.casefold() if asked.folded else text) in asked_texts(asked)
 
 
 def is_below(topic: Steps[str], path: Steps[str]) -> bool:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from tidings.model.errors import QueryError
-from tidings.model.query import Contains, EndsWith, Equals, Query, Range, StartsWith, Within
+from tidings.model.query import ANY, Contains, EndsWith, Equals, Near, Query, Range, Regex, StartsWith, Wildcard, Within
 from tidings.model.region import Circle, Rectangle, checked_degrees
 from tidings.model.values import read_instant, read_number
 
@@ -19,6 +19,9 @@ Token = re.Match[str]
 
 Condition = Callable[[str], Query]
 """What is asked of an attribute, whose name is still to be given."""
+
+MARKS = ("STAR", "ONE")
+"""The kinds of tokens that stand for any characters."""
 
 METRES = {"km": 1000.0, "mi": 1609.344, "m": 1.0}
 
@@ -46,7 +49,9 @@ def at(token: Token, build: Callable[..., T], *arguments: Any) -> T:
 
 def unquoted(token: Token) -> str:
     text = text_of(token)
-    return _ESCAPED.sub(r"\1", text[1:-1]) if token.lastgroup == "QUOTED" else text
+    if token.lastgroup in ("QUOTED", "FOLDED"):
+        return _ESCAPED.sub(r"\1", text[1 + (token.lastgroup == "FOLDED") : -1])
+    return text
 
 
 def bound(token: Token, text: str, where: str = "") -> float | datetime:
@@ -76,19 +81,61 @@ def circle(token: Token, coordinates: Sequence[Token]) -> Query:
     return Within(at(radius, Circle, *centre, _metres(radius)))
 
 
-def equals(literal: Token) -> Condition:
-    if literal.lastgroup == "QUOTED":
-        return lambda name: Equals(name, unquoted(literal))
-    if ".." in text_of(literal):
-        bounds = [bound(literal, side, " on each side of '..'") for side in text_of(literal).split("..", 1)]
-        return lambda name: at(literal, Range, name, *bounds)
-    return lambda name: Equals(name, _checked_literal(name, literal))
+def value(parts: Sequence[Token]) -> Condition:
+    """What the parts of a value, texts and marks side by side, ask for."""
+    first = parts[0]
+    if len(parts) == 1 and first.lastgroup == "BARE" and ".." in text_of(first):
+        bounds = [bound(first, side, " on each side of '..'") for side in text_of(first).split("..", 1)]
+        return lambda name: at(first, Range, name, *bounds)
+    texts, signs = _pattern(parts)
+    literals = [part for part in parts if part.lastgroup not in MARKS]
+    folded = [part.lastgroup == "FOLDED" for part in literals]
+    if any(folded) and not all(folded):
+        raise QueryError('either all texts of a value are folded or none: i"ab"*i"cd"', column(first))
+    if not any(texts) and signs == [ANY]:
+        raise QueryError("'*' alone stands for nothing; has:name asks whether an attribute is there", column(first))
+    return lambda name: _value(_checked(name, first), tuple(texts), tuple(signs), any(folded))
 
 
-def piece(kind: type[StartsWith] | type[EndsWith] | type[Contains], literal: Token, star: Token | None) -> Condition:
-    if star is not None and literal.end() != star.start("STAR"):
-        raise QueryError("a '*' touches the text that it completes, as in name:Mc*", column(star))
-    return lambda name: kind(name, unquoted(literal))
+def _pattern(parts: Sequence[Token]) -> tuple[list[str], list[str]]:
+    """Texts and the marks between them; where marks stand side by side, '?' come first and one '*' is enough."""
+    texts, signs = [""], list[str]()
+    for part in parts:
+        if part.lastgroup not in MARKS:
+            texts[-1] += unquoted(part)
+            continue
+        texts.append("")
+        signs.append(text_of(part))
+        if len(signs) > 1 and not texts[-2] and signs[-2] == ANY:
+            signs[-2] = signs[-1]
+            signs[-1] = ANY
+            if signs[-2] == ANY:
+                texts.pop()
+                signs.pop()
+    return texts, signs
+
+
+def _value(name: str, texts: tuple[str, ...], signs: tuple[str, ...], folded: bool) -> Query:
+    match texts, signs:
+        case (text,), ():
+            return Equals(name, text, folded)
+        case (text, ""), ("*",):
+            return StartsWith(name, text, folded)
+        case ("", text), ("*",):
+            return EndsWith(name, text, folded)
+        case ("", text, ""), ("*", "*"):
+            return Contains(name, text, folded)
+        case _:
+            return Wildcard(name, texts, signs, folded)
+
+
+def near(literal: Token, slop: Token) -> Condition:
+    return lambda name: at(literal, Near, name, unquoted(literal), int(text_of(slop)))
+
+
+def regex(token: Token) -> Condition:
+    pattern, _, flags = text_of(token)[1:].rpartition("/")
+    return lambda name: at(token, Regex, name, pattern, flags == "i")
 
 
 def compare(sign: Token, literal: Token) -> Condition:
@@ -108,11 +155,18 @@ def interval(opening: Token, low: Token, high: Token, closing: Token) -> Conditi
     return lambda name: at(opening, Range, name, *bounds, *included)
 
 
-def _checked_literal(name: str, literal: Token) -> str:
-    """The literal of an equality, unless it looks like an operator that there is not."""
+def _checked(name: str, literal: Token) -> str:
+    """The name, unless what stands first in its value looks like an operator that there is not."""
+    if literal.lastgroup != "BARE":
+        return name
     text = text_of(literal)
     if name.lower() in ("http", "https") and text.startswith("//"):
         raise QueryError("links are dropped from posts before they are matched; ask for words instead", column(literal))
+    if text[0] == "/":
+        raise QueryError(
+            f"a regular expression ends with '/', as in {name}:/ab+c/; to look for this very text, quote it",
+            column(literal),
+        )
     if text[0] == "-" and read_number(text) is None:
         raise QueryError(f"to exclude, write -{name}:{text[1:]}; to look for this very text, quote it", column(literal))
     if text[0] in "=!~<>≤≥≠":
@@ -121,7 +175,7 @@ def _checked_literal(name: str, literal: Token) -> str:
             f"{name}:[1 TO 2]; to look for this very text, quote it",
             column(literal),
         )
-    return text
+    return name
 
 
 def _degrees(token: Token, name: str, limit: int) -> float:

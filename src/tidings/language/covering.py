@@ -18,11 +18,36 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
 from tidings.analysis import ENGLISH, Analyser
-from tidings.language.atoms import FormPrefix, ResolvedAtom, Sequence, has_piece, is_below
+from tidings.language.atoms import (
+    FieldPrefix,
+    FieldWords,
+    FormPrefix,
+    ResolvedAtom,
+    Sequence,
+    asked_texts,
+    has_piece,
+    is_below,
+    is_equal,
+)
+from tidings.language.formulas import Formula
 from tidings.language.normal import Conjunction, normal_form
-from tidings.model.query import Bound, Contains, EndsWith, Equals, Present, Query, Range, StartsWith, Topic, Within
+from tidings.model.query import (
+    Bound,
+    Contains,
+    EndsWith,
+    Equals,
+    Piece,
+    Present,
+    Query,
+    Range,
+    Regex,
+    StartsWith,
+    Topic,
+    Wildcard,
+    Within,
+)
 from tidings.model.region import Circle, Rectangle, distance_m
-from tidings.model.values import equality_texts, instant_text, number_text, read_instant, read_number
+from tidings.model.values import instant_text, number_text, read_instant, read_number
 
 _DOMAINS = {"lat": (-90.0, 90.0), "lon": (-180.0, 180.0)}
 _ONE_VALUE = frozenset({"id", "ts", *_DOMAINS})
@@ -83,10 +108,18 @@ class _Facts:
     def imply(self, atom: ResolvedAtom) -> bool:
         """Whether ``atom`` holds for every publication that fulfils the atoms."""
         match atom:
+            case Formula(is_all, parts):
+                joined = all if is_all else any
+                return atom in self.atoms or joined(is_wanted and self.imply(own) for is_wanted, own in parts)
             case Sequence():
                 return any(isinstance(own, Sequence) and _sequence_implies(own, atom) for own in self.atoms)
             case FormPrefix(beginning):
                 return any(isinstance(own, FormPrefix) and own.beginning.startswith(beginning) for own in self.atoms)
+            case FieldWords(name, sequence):
+                own = [known for known in self.atoms if isinstance(known, FieldWords) and known.name == name]
+                return any(_sequence_implies(known.sequence, sequence) for known in own)
+            case FieldPrefix():
+                return atom in self.atoms
             case Topic(path):
                 return any(isinstance(own, Topic) and is_below(own.path, path) for own in self.atoms)
             case Within(region):
@@ -101,7 +134,7 @@ class _Facts:
             if len(boxes) == 1:
                 lat.narrow(Range("lat", boxes[0].south, boxes[0].north))
                 lon.narrow(Range("lon", boxes[0].west, boxes[0].east))
-        elif isinstance(atom, Equals | Range | Present | StartsWith | EndsWith | Contains):
+        elif isinstance(atom, _ValueAtom):
             if atom.name in _ONE_VALUE:
                 self._field(atom.name).learn(atom)
             else:
@@ -128,7 +161,7 @@ class _Facts:
         )
 
 
-_ValueAtom = Equals | Range | Present | StartsWith | EndsWith | Contains
+_ValueAtom = Equals | Range | Present | Piece
 
 
 class _Value:
@@ -143,8 +176,8 @@ class _Value:
 
     def learn(self, atom: _ValueAtom) -> None:
         self._atoms.append(atom)
-        if isinstance(atom, Equals):
-            texts = equality_texts(atom.value)
+        if isinstance(atom, Equals) and not atom.folded:
+            texts = asked_texts(atom)
             self._texts = texts if self._texts is None else self._texts & texts
         elif isinstance(atom, Range):
             self.narrow(atom)
@@ -176,9 +209,9 @@ class _Value:
                 return True
             case Range():
                 return self._implies_range(atom)
-            case Equals(_, literal):
+            case Equals():
                 texts = self._possible_texts()
-                return texts is not None and texts <= equality_texts(literal)
+                return atom in self._atoms or (texts is not None and all(is_equal(atom, text) for text in texts))
             case _:
                 return atom in self._atoms or self._implies_piece(atom)
 
@@ -204,12 +237,15 @@ class _Value:
             return all(_in_interval((low, high), text) for text in self._possible_texts() or ())
         return low <= known[0] and known[1] <= high  # type: ignore[operator]  # all of one kind
 
-    def _implies_piece(self, asked: StartsWith | EndsWith | Contains) -> bool:
+    def _implies_piece(self, asked: Piece) -> bool:
         texts = self._possible_texts() if self._texts is not None else None
         if texts is not None and all(_surely_text(text) and has_piece(asked, text) for text in texts):
             return True
+        if isinstance(asked, Wildcard | Regex):
+            return False
         pieces = [own for own in self._atoms if isinstance(own, StartsWith | EndsWith | Contains)]
-        return any(has_piece(asked, own.value) for own in pieces if isinstance(asked, Contains | type(own)))
+        comparable = (own for own in pieces if isinstance(asked, Contains | type(own)) and asked.folded >= own.folded)
+        return any(has_piece(asked, own.value) for own in comparable)
 
 
 def _in_interval(interval: Interval, text: str) -> bool:

@@ -6,28 +6,39 @@
 from __future__ import annotations
 
 from collections import Counter, deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
 from tidings.analysis import ENGLISH, Analyser, Token
-from tidings.language.atoms import NOTHING_LEFT, FormPrefix, ResolvedAtom, Sequence, has_piece, is_below, resolve
+from tidings.language.atoms import (
+    NOTHING_LEFT,
+    FieldPrefix,
+    FieldWords,
+    FormPrefix,
+    ResolvedAtom,
+    Sequence,
+    has_piece,
+    is_below,
+    is_equal,
+    resolve,
+)
+from tidings.language.formulas import Formula
 from tidings.model.errors import PublicationError, QueryError
 from tidings.model.publication import Publication
 from tidings.model.query import (
     And,
-    Contains,
-    EndsWith,
     Equals,
     Not,
     Or,
+    Piece,
     Present,
     Query,
     Range,
-    StartsWith,
     Topic,
     Within,
 )
-from tidings.model.values import Value, equality_texts, value_text
+from tidings.model.values import Value, value_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +47,17 @@ class Content:
 
     publication: Publication
     tokens: tuple[Token, ...]
+    analyser: Analyser = ENGLISH
 
     @classmethod
     def of(cls, publication: Publication, analyser: Analyser) -> Content:
         if not isinstance(publication, Publication):
             raise PublicationError(f"a tidings.Publication is expected, got {publication!r}")
-        return cls(publication, tuple(analyser.tokens(publication.text)))
+        return cls(publication, tuple(analyser.tokens(publication.text)), analyser)
+
+    def of_field(self, name: str) -> list[list[Token]]:
+        """The words of each value of an attribute that is a text."""
+        return [self.analyser.tokens(value_text(value)) for value in self.publication.values(name)]
 
 
 def evaluate(query: Query, publication: Publication, analyser: Analyser = ENGLISH) -> bool:
@@ -82,10 +98,16 @@ def _answer(query: Query, content: Content, analyser: Analyser) -> bool | None:
 def holds(atom: ResolvedAtom, content: Content) -> bool:
     """Whether one condition holds; one on an attribute does if any of the attribute's values fulfils it."""
     match atom:
+        case Formula():
+            return atom.holds(lambda own: holds(own, content))
         case Sequence():
-            return _has_sequence(atom, content.tokens)
-        case FormPrefix(beginning):
-            return any(t.word is not None and t.form.startswith(beginning) for t in content.tokens)
+            return has_sequence(atom, content.tokens)
+        case FormPrefix():
+            return has_form(atom, content.tokens)
+        case FieldWords(name, sequence):
+            return any(has_sequence(sequence, tokens) for tokens in content.of_field(name))
+        case FieldPrefix(name, word):
+            return any(has_form(word, tokens) for tokens in content.of_field(name))
         case Within(region):
             lon, lat = content.publication.lon, content.publication.lat
             return lon is not None and lat is not None and region.contains(lon, lat)
@@ -95,7 +117,14 @@ def holds(atom: ResolvedAtom, content: Content) -> bool:
             return any(_value_holds(atom, value) for value in content.publication.values(atom.name))
 
 
-def _has_sequence(sequence: Sequence, tokens: tuple[Token, ...]) -> bool:
+def has_form(prefix: FormPrefix, tokens: Iterable[Token]) -> bool:
+    """Whether a word, and no stop word, begins so."""
+    return any(token.word is not None and token.form.startswith(prefix.beginning) for token in tokens)
+
+
+def has_sequence(sequence: Sequence, tokens: Iterable[Token]) -> bool:
+    """Whether words stand as they are asked for."""
+    tokens = tuple(tokens)
     if sequence.slop == 0:
         at = {(token.word, token.position) for token in tokens}
         starts = [token.position for token in tokens if token.word == sequence.words[0]]
@@ -113,12 +142,12 @@ def _has_sequence(sequence: Sequence, tokens: tuple[Token, ...]) -> bool:
     return False
 
 
-def _value_holds(atom: Equals | StartsWith | EndsWith | Contains | Range | Present, value: Value) -> bool:
+def _value_holds(atom: Equals | Piece | Range | Present, value: Value) -> bool:
     match atom:
         case Present():
             return True
-        case Equals(_, literal):
-            return value_text(value) in equality_texts(literal)
+        case Equals():
+            return is_equal(atom, value_text(value))
         case Range():
             return in_range(atom, value)
         case _:

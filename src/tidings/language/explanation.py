@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tidings.analysis import ENGLISH, Analyser
-from tidings.language.atoms import FormPrefix, ResolvedAtom, Sequence
+from tidings.language.atoms import FieldPrefix, FieldWords, FormPrefix, ResolvedAtom, Sequence
 from tidings.language.evaluation import Content, holds
+from tidings.language.formulas import Formula
 from tidings.language.normal import Conjunction, normal_form
 from tidings.language.printer import to_text
 from tidings.model.publication import Publication
@@ -72,6 +73,10 @@ def _successes(conjunction: Conjunction, content: Content) -> tuple[str, ...]:
 
 def _written(atom: ResolvedAtom) -> str:
     """The atom as its author wrote it."""
+    if isinstance(atom, Formula):
+        return to_text(atom.source) if atom.source is not None else "what is excluded"
+    if isinstance(atom, FieldWords | FieldPrefix):
+        return _written(atom.sequence if isinstance(atom, FieldWords) else atom.word)
     if isinstance(atom, Sequence | FormPrefix):
         return to_text(atom.source) if atom.source is not None else repr(atom)
     return to_text(atom)
@@ -88,6 +93,8 @@ def _seen(atom: ResolvedAtom, content: Content) -> str:
             kept = (token.form for token in content.tokens if token.word is not None)
             forms = [form for form in kept if form.startswith(beginning)]
             return ", ".join(f'"{form}"' for form in dict.fromkeys(forms))
+        case Formula():
+            return ""
         case Within():
             return "no place" if publication.lon is None else f"it is at {publication.lon:g} {publication.lat:g}"
         case Topic():

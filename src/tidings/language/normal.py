@@ -1,7 +1,7 @@
 """Which few conjunctions is a query? Its disjunctive normal form, bounded in size.
 
 Each conjunction is a set of atoms that must hold and a set that must not. Every index works on these; the size is
-computed before the form is, so that a query whose form explodes is refused in microseconds.
+computed before the form is: a query whose form explodes is not multiplied out.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from math import prod
 
 from tidings.analysis import Analyser
-from tidings.language.atoms import NOTHING_LEFT, ResolvedAtom, resolve
+from tidings.language.atoms import NOTHING_LEFT, FieldPrefix, FieldWords, ResolvedAtom, resolve
+from tidings.language.formulas import Formula
+from tidings.language.guarded import guarded
 from tidings.model.errors import QueryError
 from tidings.model.query import And, Not, Or, Query
 
@@ -24,7 +26,10 @@ _Pair = tuple[tuple[ResolvedAtom, ...], tuple[ResolvedAtom, ...]]  # what is req
 
 @dataclass(frozen=True, slots=True)
 class Conjunction:
-    """Atoms that must all hold, and atoms none of which may; each once, in order of appearance."""
+    """Atoms that must all hold, and atoms none of which may; each once, in order of appearance.
+
+    Of those that must at least one is no formula.
+    """
 
     required: tuple[ResolvedAtom, ...]
     forbidden: tuple[ResolvedAtom, ...] = ()
@@ -33,8 +38,11 @@ class Conjunction:
 def normal_form(query: Query, analyser: Analyser) -> tuple[Conjunction, ...]:
     """The disjunctive normal form: at least one conjunction, none without something required.
 
-    Refuses with :class:`QueryError`: more than 1,024 atoms after expansion, nesting deeper than 64, nothing but stop
-    words, an alternative with nothing positive, a query that no publication can answer.
+    One that would have more than 1,024 atoms is not multiplied out: of the alternatives inside an AND some become
+    conjunctions, the others are formulas of these (:mod:`tidings.language.guarded`).
+
+    Refuses with :class:`QueryError`: more than 10,000 atoms, nesting deeper than 64, nothing but stop words, an
+    alternative with nothing positive, a query that no publication can answer.
 
     >>> from tidings.language import parse
     >>> for c in normal_form(parse("(fire OR smoke) -drill"), Analyser()):
@@ -46,28 +54,26 @@ def normal_form(query: Query, analyser: Analyser) -> tuple[Conjunction, ...]:
         raise QueryError(f"a query is what tidings.parse gives, got {query!r}")
     _, size = _size(query, positive=True)
     if size > MAX_TERMS:
-        written = f"{size:,}" if size < 10**12 else "far too many"
-        raise QueryError(
-            f"it expands to {written} conditions; at most {MAX_TERMS:,} are taken: "
-            "use fewer ORs inside ANDs, or split it into several subscriptions"
-        )
+        return _checked([Conjunction(way.required, way.forbidden) for way in guarded(query, analyser)])
     expanded = _expand(query, True, analyser)
-    if expanded is None:
+    possible = _checked([Conjunction(required, forbidden) for required, forbidden in dict.fromkeys(expanded or ())])
+    return _without_absorbed(possible) if len(possible) > 1 else possible
+
+
+def _checked(conjunctions: list[Conjunction]) -> tuple[Conjunction, ...]:
+    """Those that something can answer, if all of them have something to be found by."""
+    if not conjunctions:
         raise QueryError(NOTHING_LEFT)
-    possible = [
-        Conjunction(required, forbidden)
-        for required, forbidden in dict.fromkeys(expanded)
-        if not forbidden or set(required).isdisjoint(forbidden)
-    ]
+    possible = [each for each in conjunctions if not each.forbidden or set(each.required).isdisjoint(each.forbidden)]
     if not possible:
         raise QueryError("no publication can answer it: it requires and excludes the same thing")
     for conjunction in possible:
-        if not conjunction.required:
+        if all(isinstance(atom, Formula) for atom in conjunction.required):
             raise QueryError(
                 "an alternative only excludes; add something that it must have, as in: fire -drill",
-                culprit=_source(conjunction.forbidden[0]),
+                culprit=_source(conjunction.forbidden[0]) if conjunction.forbidden else None,
             )
-    return _without_absorbed(possible) if len(possible) > 1 else tuple(possible)
+    return tuple(possible)
 
 
 def _joins_all(query: And | Or, positive: bool) -> bool:
@@ -87,6 +93,8 @@ def _size(query: Query, positive: bool, depth: int = 0) -> tuple[int, int]:
     if not _joins_all(query, positive):
         return sum([count for count, _ in sizes]), sum([atoms for _, atoms in sizes])
     count = prod([count for count, _ in sizes])
+    if count > MAX_TERMS:  # no need to know how many
+        return MAX_TERMS + 1, MAX_TERMS + 1
     return count, sum([atoms * (count // own) for own, atoms in sizes])
 
 
@@ -119,7 +127,7 @@ def _joined(pairs: list[_Pair]) -> _Pair:
     return tuple(required), tuple(forbidden)
 
 
-def _without_absorbed(conjunctions: list[Conjunction]) -> tuple[Conjunction, ...]:
+def _without_absorbed(conjunctions: tuple[Conjunction, ...]) -> tuple[Conjunction, ...]:
     """Drop what asks for more than another alternative does: ``fire OR (fire smoke)`` is ``fire``."""
     demands = {_demands(conjunction): conjunction for conjunction in reversed(conjunctions)}
     if len(set(map(len, demands))) == 1:  # none asks for more
@@ -143,4 +151,6 @@ def _demands(conjunction: Conjunction) -> frozenset[tuple[bool, ResolvedAtom]]:
 
 def _source(atom: ResolvedAtom) -> object:
     """The node of the tree that an atom came from."""
+    if isinstance(atom, FieldWords | FieldPrefix):
+        atom = atom.sequence if isinstance(atom, FieldWords) else atom.word
     return getattr(atom, "source", None) or atom

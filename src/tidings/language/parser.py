@@ -13,7 +13,7 @@ from tidings.language.reader import QueryReader
 from tidings.model.errors import QueryError
 from tidings.model.query import UNWRITABLE, Query
 
-MAX_QUERY_CHARS = 4_096
+MAX_QUERY_CHARS = 65_536
 
 _BRACKETS = re.compile(r"""[()]|"(?:\\.|[^"\\])*"|[“„](?:\\.|[^“”„\\])*[”“]""", re.DOTALL)
 
@@ -48,7 +48,9 @@ def parse_normal(
         raise QueryError(f"analyser is a tidings.Analyser, got {analyser!r}")
     if syntax == "tidings":
         _check_nesting(text)
-    reader: QueryReader | PadresReader = QueryReader(text) if syntax == "tidings" else PadresReader(text)
+    reader: QueryReader | PadresReader = (
+        QueryReader(text, analyser.fields) if syntax == "tidings" else PadresReader(text)
+    )
     query = reader.read()
     try:
         conjunctions = normal_form(query, analyser)

@@ -13,22 +13,29 @@ from tidings.model.query import (
     Contains,
     EndsWith,
     Equals,
+    Near,
     Not,
     Or,
     Phrase,
+    Piece,
     Prefix,
     Present,
     Query,
     Range,
+    Regex,
     StartsWith,
     Topic,
+    Wildcard,
     Within,
     Word,
 )
 from tidings.model.region import Rectangle, Region
 from tidings.model.values import instant_text, number_text
 
-_BARE_VALUE = re.compile(r"""(?!OR$|TO$|-(?![0-9]))[^\s\x00-\x1f()\[\]{}"“”„*=!~<>≤≥≠/][^\s\x00-\x1f()\[\]{}"“”„*]*""")
+_BARE_VALUE = re.compile(
+    r"""(?!OR$|TO$|-(?![0-9]))[^\s\x00-\x1f()\[\]{}"“”„*?=!~<>≤≥≠/][^\s\x00-\x1f()\[\]{}"“”„*?]*"""
+)
+_ESCAPED_SLASH = re.compile(r"(\\.)|/", re.DOTALL)
 _BARE_PATH = re.compile(r"""(?!OR$)[^\s\x00-\x1f()\[\]{}"“”„]+""")
 
 
@@ -65,14 +72,10 @@ def _atom_text(atom: Atom) -> str:
             return f"{text}*"
         case Phrase(text, slop):
             return _quoted(text) + (f"~{slop}" if slop else "")
-        case Equals(name, value):
-            return f"{name}:{_value_text(value, bare=_BARE_VALUE)}"
-        case StartsWith(name, value):
-            return f"{name}:{_value_text(value)}*"
-        case EndsWith(name, value):
-            return f"{name}:*{_value_text(value)}"
-        case Contains(name, value):
-            return f"{name}:*{_value_text(value)}*"
+        case Equals() | StartsWith() | EndsWith() | Contains() | Wildcard() | Regex():
+            return f"{atom.name}:{_asked_text(atom)}"
+        case Near(name, text, slop):
+            return f"{name}:{_quoted(text)}~{slop}"
         case Range():
             return f"{atom.name}:{_range_text(atom)}"
         case Present(name):
@@ -81,6 +84,30 @@ def _atom_text(atom: Atom) -> str:
             return _region_text(region)
         case Topic(path):
             return f"topic:{_value_text('/'.join(path), bare=_BARE_PATH)}"
+
+
+def _asked_text(asked: Equals | Piece) -> str:
+    """What is asked of the text of a value."""
+    match asked:
+        case Equals(_, value, folded):
+            return _literal(value, folded)
+        case StartsWith(_, value, folded):
+            return f"{_literal(value, folded)}*"
+        case EndsWith(_, value, folded):
+            return f"*{_literal(value, folded)}"
+        case Contains(_, value, folded):
+            return f"*{_literal(value, folded)}*"
+        case Wildcard(_, texts, signs, folded):
+            parts = [_literal(text, folded) if text else "" for text in texts]
+            return "".join(part + sign for part, sign in zip(parts, (*signs, ""), strict=True))
+        case Regex(_, pattern, folded):
+            written = _ESCAPED_SLASH.sub(lambda found: found[1] or r"\/", pattern)
+            return f"/{written}/{'i' if folded else ''}"
+
+
+def _literal(value: str, folded: bool) -> str:
+    """A part of a value; behind an ``i`` letters have any case."""
+    return f"i{_quoted(value)}" if folded else _value_text(value)
 
 
 def _quoted(text: str) -> str:

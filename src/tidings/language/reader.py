@@ -5,19 +5,24 @@
     one   = {"NOT" | "-"} atom
     atom  = "(" any ")" | word ["*"] | quoted ["~" number] | "has:" name
           | name ":" list(value) | "topic:" list(path) | "bounding_box:" place | "point_radius:" place
-    list  = item | "(" item {"OR" item} ")"
-    value = ["*"] literal ["*"] | (">" | ">=" | "<" | "<=") bare | ("[" | "{") bound "TO" bound ("]" | "}")
+    list  = item | "(" item {"OR" item} ")", in a field of words "(" item {["OR"] item} ")"
+    value = [part] {mark [part]} | "/" pattern "/" ["i"] | (">" | ">=" | "<" | "<=") bare
+          | ("[" | "{") bound "TO" bound ("]" | "}")
+    part  = ["i"] quoted | bare
+    mark  = "*" | "?"
     place = "[" number {[","] number} "]"
 
-Space may stand between tokens. Where several could stand, the first alternative of the pattern counts. An error in the
-meaning of a condition gives way to a sign right behind it that cannot be read.
+Space may stand between tokens, but not between the parts of a value. Where several could stand, the first alternative
+of the pattern counts. An error in the meaning of a condition gives way to a sign right behind it that cannot be read.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from tidings.analysis import TEXT, Fields
 from tidings.language import builder
 from tidings.language.builder import Token, at, text_of
 from tidings.language.scanner import Scanner, signs
@@ -27,6 +32,7 @@ from tidings.model.query import And, Not, Or, Query
 
 T = TypeVar("T")
 
+NO_FIELDS = Fields()
 _QUOTED = r"""(?P<QUOTED>(?s:"(?:\\.|[^"\\])*"|[“„](?:\\.|[^“”„\\])*[”“]))"""
 _BARE = r"""(?P<BARE>[^\s()\[\]{}"“”„*]+)"""
 _LAST_STAR = r"(?P<STAR>\*(?=[\s()\[\]{}]|$))"
@@ -44,9 +50,17 @@ _SIGN = signs(
 _SLOP = signs(r"~(?P<SLOP>[0-9]{1,9})")
 _LIST = signs(r"(?P<OPEN>\()")
 _LIST_GOES_ON = signs(_OR, r"(?P<CLOSE>\))")
-_VALUE = signs(r"(?P<COMPARE>>=|<=|>|<)", r"(?P<STAR>\*(?=[^\s()\[\]{}*]))", _QUOTED, _BARE, r"(?P<OPEN>[\[{])")
-_LITERAL = signs(_QUOTED, _BARE)
-_STAR = signs(_LAST_STAR)
+_STAR_OR_ONE = r"(?P<STAR>\*)|(?P<ONE>\?)"
+_PARTS = (
+    _QUOTED,
+    r"""(?P<FOLDED>(?s:i"(?:\\.|[^"\\])*"|i[“„](?:\\.|[^“”„\\])*[”“]))""",
+    r"""(?P<BARE>[^\s()\[\]{}"“”„*?]+)""",
+    _STAR_OR_ONE,
+)
+_REGEX = r"(?P<REGEX>(?s:/(?:\\.|[^/\\])+/i?)(?=[\s()]|$))"
+_VALUE = signs(r"(?P<COMPARE>>=|<=|>|<)", _REGEX, *_PARTS, r"(?P<OPEN>[\[{])")
+_PART, _MARK = re.compile("|".join(_PARTS)), re.compile(_STAR_OR_ONE)
+_LATE_STAR = signs(_LAST_STAR)
 _BARE_VALUE = signs(_BARE)
 _BOUND = signs(_LAST_STAR, _BARE)
 _TO = signs(r"(?P<TO>TO(?=\s))")
@@ -63,6 +77,10 @@ class QueryReader(Scanner):
 
     _depth = 0
     _in_list = False
+
+    def __init__(self, text: str, fields: Fields = NO_FIELDS) -> None:
+        super().__init__(text)
+        self.fields = fields
 
     def read(self) -> Query:
         try:
@@ -115,8 +133,11 @@ class QueryReader(Scanner):
             case "WORD" | "AND" | "OR":
                 return self._placed(sign, tree.Word, text_of(sign))
             case "FIELD":
-                conditions = self._listed(self._value)
-                return _joined(Or, [self._placed(sign, build, text_of(sign)[:-1]) for build in conditions])
+                name = text_of(sign)[:-1]
+                conditions = self._listed(self._value, beside=self.fields.kind(name) == TEXT)
+                return _joined(
+                    Or, [_joined(And, [self._placed(sign, build, name) for build in all_of]) for all_of in conditions]
+                )
             case "bounding_box":
                 return self._placed(sign, builder.box, sign, self._coordinates())
             case "point_radius":
@@ -132,23 +153,29 @@ class QueryReader(Scanner):
             case "PREFIX":
                 return self._placed(sign, tree.Prefix, text_of(sign)[:-1])
             case "has":
-                name = self.token(_BARE_VALUE, "a value")
-                return self._placed(sign, at, name, tree.Present, text_of(name))
+                asked = self.token(_BARE_VALUE, "a value")
+                return self._placed(sign, at, asked, tree.Present, text_of(asked))
             case "topic":
                 paths = self._listed(lambda: self.token(_PATH, "a topic like sports/soccer"))
-                steps = [(path, tuple(builder.unquoted(path).split("/"))) for path in paths]
+                steps = [(path, tuple(builder.unquoted(path).split("/"))) for [path] in paths]
                 return _joined(Or, [self._placed(sign, at, path, tree.Topic, own) for path, own in steps])
             case _:
                 self.position = sign.start()
                 raise self.refusal("a word")
 
-    def _listed(self, item: Callable[[], T]) -> list[T]:
+    def _listed(self, item: Callable[[], T], beside: bool = False) -> list[list[T]]:
+        """The alternatives of a list; with ``beside`` each is one or several items side by side."""
         if not self.maybe(_LIST):
-            return [item()]
+            return [[item()]]
         self._in_list = True
-        items = [item()]
-        while self.token(_LIST_GOES_ON, "OR or ')'").lastgroup == "OR":
-            items.append(item())
+        items = [[item()]]
+        while True:
+            if beside and not _LIST_GOES_ON.match(self.text, self.position):
+                items[-1].append(item())
+            elif self.token(_LIST_GOES_ON, "OR or ')'").lastgroup == "OR":
+                items.append([item()])
+            else:
+                break
         self._in_list = False
         return items
 
@@ -161,12 +188,16 @@ class QueryReader(Scanner):
             self.token(_TO, "TO, as in [10 TO 20]")
             high = self.token(_BOUND, "a value")
             return builder.interval(first, low, high, self.token(_RANGE_END, "']' or '}'"))
-        literal = self.token(_LITERAL, "a value") if first.lastgroup == "STAR" else first
-        star = self.maybe(_STAR)
-        if literal is first and not star:
-            return builder.equals(literal)
-        kind = tree.StartsWith if literal is first else tree.Contains if star else tree.EndsWith
-        return builder.piece(kind, literal, star)
+        if first.lastgroup == "REGEX":
+            return builder.regex(first)
+        parts = [first]
+        while part := self.maybe(_PART if parts[-1].lastgroup in builder.MARKS else _MARK):
+            parts.append(part)
+        if len(parts) == 1 and first.lastgroup == "QUOTED" and (slop := self.maybe(_SLOP)):
+            return builder.near(first, slop)
+        if star := self.maybe(_LATE_STAR):
+            raise QueryError("a '*' touches the text that it completes, as in name:Mc*", builder.column(star))
+        return builder.value(parts)
 
     def _coordinates(self) -> list[Token]:
         self.token(_PLACE, "'[', as in bounding_box:[150.5 -34.2 151.4 -33.4] or point_radius:[151.2 -33.9 16km]")

@@ -49,4 +49,4 @@ class Scanner:
         """Where a node of the tree begins; one that joins others begins with the first of them."""
         while isinstance(query, And | Or):
             query = query.children[0]
-        return next(column(token) for placed, token in self.places if placed is query)
+        return next((column(token) for placed, token in self.places if placed is query), column(self.places[0][1]))

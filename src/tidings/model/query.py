@@ -19,7 +19,7 @@ _NEVER = r"""\s\x00-\x1f\x7f\ud800-\udfff()\[\]{}"“”„:*~^<>=|\\"""
 BARE_WORD = rf"[^{_NEVER}!&+\-‐‑‒–—―−][^{_NEVER}]*"
 """What a word may look like in a query without quotes (regular expression)."""
 
-ATTRIBUTE_NAME = r"[^\W\d][\w.]*"
+ATTRIBUTE_NAME = r"[^\W\d][\w.]*(?:-[\w.]+)*"
 """What the name of an attribute may look like (regular expression)."""
 
 UNWRITABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
@@ -32,6 +32,8 @@ OPERATORS = frozenset({"bounding_box", "has", "point_radius"})
 """Names of the language itself; "text" and "topic" are fields of their own, which only ``has:`` can ask for."""
 
 _BARE_WORD = re.compile(BARE_WORD)
+_ESCAPED = re.compile(r"\\.", re.DOTALL)
+_ESCAPED_SLASH = re.compile(r"\\(?:(/)|.)", re.DOTALL)
 _ATTRIBUTE_NAME = re.compile(ATTRIBUTE_NAME)
 
 
@@ -85,10 +87,11 @@ class Prefix:
 
 @dataclass(frozen=True, slots=True)
 class Equals:
-    """An attribute equal to a literal, by canonical text (``tidings.model.values``)."""
+    """An attribute equal to a literal by canonical text (``tidings.model.values``); ``folded``: letters of any case."""
 
     name: str
     value: str
+    folded: bool = False
 
     def __post_init__(self) -> None:
         _check_name(self.name)
@@ -99,6 +102,7 @@ class Equals:
 class _Piece:
     name: str
     value: str
+    folded: bool = False
 
     def __post_init__(self) -> None:
         _check_name(self.name)
@@ -108,21 +112,82 @@ class _Piece:
 
 
 class StartsWith(_Piece):
-    """A text attribute that begins so; letters compare exactly."""
+    """A text attribute that begins so; letters compare exactly unless ``folded``."""
 
     __slots__ = ()
 
 
 class EndsWith(_Piece):
-    """A text attribute that ends so; letters compare exactly."""
+    """A text attribute that ends so; letters compare exactly unless ``folded``."""
 
     __slots__ = ()
 
 
 class Contains(_Piece):
-    """A text attribute with this inside; letters compare exactly."""
+    """A text attribute with this inside; letters compare exactly unless ``folded``."""
 
     __slots__ = ()
+
+
+ANY, ONE = "*", "?"
+"""In a wildcard: any characters, also none; and any one character."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wildcard:
+    """A text attribute that is all of these, one behind another: texts, and the marks in ``signs`` between them.
+
+    ``texts[0] signs[0] texts[1] …``: a text may be empty. What a piece can say is written as one.
+
+    >>> Wildcard("name", ("Mc", "", "d"), ("*", "?"))
+    Wildcard(name='name', texts=('Mc', '', 'd'), signs=('*', '?'), folded=False)
+    """
+
+    name: str
+    texts: tuple[str, ...]
+    signs: tuple[str, ...]
+    folded: bool = False
+
+    def __post_init__(self) -> None:
+        _check_name(self.name)
+        for text in self.texts:
+            _check_writable(text)
+        if len(self.texts) != len(self.signs) + 1 or not self.signs or not {*self.signs} <= {ANY, ONE}:
+            raise QueryError("a wildcard is texts with '*' or '?' between them, as in name:Mc*d?n")
+        if self._is_piece():
+            raise QueryError(
+                f"a '*' beside one text is a piece, as in {self.name}:Mc*, {self.name}:*son, {self.name}:*o*"
+            )
+        if any(not text and sign == ANY for text, sign in zip(self.texts[1:-1], self.signs, strict=False)):
+            raise QueryError("of several '*' side by side one is enough; '?' stands before '*'")
+        if not any(self.texts):
+            object.__setattr__(self, "folded", False)
+
+    def _is_piece(self) -> bool:
+        """Whether there are only '*', before or behind one text at most."""
+        return {*self.signs} == {ANY} and len([text for text in self.texts if text]) == 1
+
+
+MAX_PATTERN_CHARS = 1_024
+
+
+@dataclass(frozen=True, slots=True)
+class Regex:
+    """A text attribute that is all of a regular expression (``tidings.language.regular``); a ``/`` is not escaped."""
+
+    name: str
+    pattern: str
+    folded: bool = False
+
+    def __post_init__(self) -> None:
+        _check_name(self.name)
+        _check_writable(self.pattern)
+        object.__setattr__(self, "pattern", _ESCAPED_SLASH.sub(lambda found: found[1] or found[0], self.pattern))
+        _check_length(self.pattern, "a regular expression", MAX_PATTERN_CHARS)
+        if not self.pattern:
+            raise QueryError(f'an empty regular expression finds the empty text: write {self.name}:""')
+        if _ESCAPED.sub("", self.pattern).endswith("\\"):
+            raise QueryError("a regular expression does not end with a backslash")
 
 
 Bound = float | datetime
@@ -193,7 +258,25 @@ class Topic:
             raise QueryError("a topic needs at least one step that is not '*'")
 
 
-Atom = Word | Phrase | Prefix | Equals | StartsWith | EndsWith | Contains | Range | Present | Within | Topic
+@dataclass(frozen=True, slots=True)
+class Near:
+    """Words of an attribute that is a text: all of them, in any order, among at most ``slop`` others, 1 to 100."""
+
+    name: str
+    text: str
+    slop: int
+
+    def __post_init__(self) -> None:
+        _check_name(self.name)
+        Phrase(self.text, self.slop)
+        if self.slop == 0:
+            raise QueryError(f'words side by side are written without a distance: {self.name}:"white house"')
+
+
+Piece = StartsWith | EndsWith | Contains | Wildcard | Regex
+"""What is asked of the text of an attribute."""
+
+Atom = Word | Phrase | Prefix | Equals | Piece | Near | Range | Present | Within | Topic
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,9 @@ import pyarrow as pa
 from tidings.analysis import Analyser
 from tidings.analysis.vocabulary import TermSets
 from tidings.arrays import IdArray, IntArray
+from tidings.arrays.runs import runs
 from tidings.index.beside import FiledBeside
 from tidings.index.bulk import Plain, file_plain
-from tidings.index.entries import runs
 from tidings.index.filing import Filer
 from tidings.index.kernels import ALWAYS
 from tidings.index.predicates import Predicates

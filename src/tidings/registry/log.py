@@ -14,6 +14,7 @@ from typing import Protocol, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tidings.analysis import Analyser
 from tidings.model import DataError, HistoryError, Rejected
 from tidings.model.values import utc
 from tidings.registry import schemas
@@ -84,6 +85,10 @@ class Log(Protocol):
 
     Versions rise with each commit. A durable log also spends some on tidying up, so they may have gaps.
     """
+
+    @property
+    def analyser(self) -> Analyser:
+        """The one that posts pass; its fields are those that the log was made for."""
 
     @property
     def version(self) -> int:

@@ -82,7 +82,7 @@ class MemoryLog:
     ) -> None:
         if not isinstance(analyser, Analyser):
             raise DataError(f"the analyser of a log is a tidings.Analyser, got {analyser!r}")
-        self._analyser = analyser
+        self.analyser = analyser
         self._clock = clock
         self._history = history
         self._id = str(uuid4())
@@ -107,7 +107,7 @@ class MemoryLog:
         return self._id
 
     def add(self, table: pa.Table, *, dry_run: bool = False) -> Receipt:
-        checked = check_subscriptions(table, self._analyser)
+        checked = check_subscriptions(table, self.analyser)
         if dry_run:
             return Receipt(self._version, checked.accepted.num_rows, checked.rejected)
         return self._write("add", checked)

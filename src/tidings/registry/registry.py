@@ -15,7 +15,7 @@ told; it is part of the commit that drops rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -42,8 +42,9 @@ class Registry:
     """The subscriptions in the folder ``path``: the Delta tables ``log`` and ``rejected``, made when first written to.
 
     It holds no state but the path: any number of them, in any processes, may be used at once. A version is that of the
-    log's Delta table, -1 before there is one. ``analyser`` is the one that posts pass; ``clock`` tells ``at``. Writers
-    tidy it up as they go, and keep as much of the past as ``history`` says.
+    log's Delta table, -1 before there is one. ``analyser`` is the one that posts pass; its ``fields`` are kept in the
+    folder, so that a query means the same whoever opens it. ``clock`` tells ``at``. Writers tidy it up as they go,
+    and keep as much of the past as ``history`` says.
 
     >>> from tempfile import TemporaryDirectory
     >>> home = TemporaryDirectory()
@@ -72,6 +73,9 @@ class Registry:
             raise DataError(f"a registry is a folder, named by a text or a Path, got {self.path!r}")
         if not isinstance(self.analyser, Analyser):
             raise DataError(f"the analyser of a registry is a tidings.Analyser, got {self.analyser!r}")
+        kept = folder.kept_fields(self._home)
+        if kept is not None and not self.analyser.fields.kinds:
+            object.__setattr__(self, "analyser", replace(self.analyser, fields=kept))
         object.__setattr__(self, "_log", StoredTable(self._home / folder.LOG, schemas.LOG))
         object.__setattr__(self, "_rejected", StoredTable(self._home / folder.REJECTED, schemas.REJECTED))
 
@@ -87,6 +91,7 @@ class Registry:
         registry = cls(path, analyser, clock, history)
         folder.check_folder(registry._home)
         with exclusive(registry._home):
+            registry._keep_fields()
             registry._log.create()
             registry._rejected.create()
         return registry
@@ -123,6 +128,7 @@ class Registry:
         if not rows and not gone:
             return Receipt(self.version, 0)
         with exclusive(self._home):
+            self._keep_fields()
             return self._append(changes)
 
     def reject(self, rejected: Iterable[Rejected]) -> Receipt:
@@ -241,12 +247,16 @@ class Registry:
     def _write(self, op: Op, checked: Checked) -> Receipt:
         folder.check_folder(self._home)
         with exclusive(self._home):
+            self._keep_fields()
             # Rejections first: whoever dies in between has lost none, and has no receipt, so tries again.
             if checked.rejected:
                 self._reject(checked.rejected)
             if not checked.accepted.num_rows:
                 return Receipt(self.version, 0, checked.rejected)
             return self._append(lambda view: self._stamped(op, checked.accepted, view), checked.rejected)
+
+    def _keep_fields(self) -> None:
+        folder.keep_fields(self._home, self.analyser.fields, is_new=lambda: self.version < 0)
 
     def _append(self, rows: Callable[[View], pa.Table], rejected: tuple[Rejected, ...] = ()) -> Receipt:
         mark = ""

@@ -99,7 +99,8 @@ def _facts(form: tuple[Conjunction, ...]) -> dict[str, str]:
     """The equalities of a single conjunction that leave one text."""
     if len(form) != 1:
         return {}
-    equalities = [(atom.name, equality_texts(atom.value)) for atom in form[0].required if isinstance(atom, Equals)]
+    exact = [atom for atom in form[0].required if isinstance(atom, Equals) and not atom.folded]
+    equalities = [(atom.name, equality_texts(atom.value)) for atom in exact]
     return {name: next(iter(texts)) for name, texts in equalities if len(texts) == 1 and name != "id"}
 
 

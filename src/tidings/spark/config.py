@@ -31,6 +31,9 @@
     [overload]                     # may be left out: then posts wait, and nothing is lost
     delay_s = 5.0                  # policy, first_limit, delta, top, spared
 
+    [fields]                       # may be left out: how attributes are compared; kept with a new registry
+    title = "text"                 # or "folded", "exact"; "*" stands for all others
+
     [columns]                      # may be left out: id, text, ts, lat, lon, topic
     id = "tweet_id"
 
@@ -48,6 +51,7 @@ from typing import Any, TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
 
+from tidings.analysis import Analyser, Fields
 from tidings.cluster.delta import DeltaSink
 from tidings.cluster.following import Balance
 from tidings.cluster.learning import Learn
@@ -56,6 +60,7 @@ from tidings.cluster.releases import Plan
 from tidings.cluster.sinks import ParquetSink
 from tidings.model import DataError
 from tidings.placement import PlacementPolicy
+from tidings.registry import Registry
 from tidings.spark.columns import Columns
 from tidings.spark.pipeline import Pipeline, told_in_a_line
 from tidings.spark.sinks import ConsoleSink, KafkaSink, Sink
@@ -107,6 +112,7 @@ class Config:
     overload: Overload | None = None
     placement: PlacementPolicy = field(default_factory=PlacementPolicy)
     balance: Balance | None = None
+    fields: Fields = field(default_factory=Fields)
 
     @classmethod
     def read(cls, file: Path) -> Config:
@@ -128,6 +134,7 @@ class Config:
             "balance",
             "overload",
             "columns",
+            "fields",
             "spark",
         }
         reader.check("the file", found, known, {"registry", "checkpoint", "source", "sink"})
@@ -148,6 +155,7 @@ class Config:
             reader.value("overload", Overload, found["overload"]) if "overload" in found else None,
             reader.value("placement", PlacementPolicy, found.get("placement", {})),
             reader.value("balance", Balance, found["balance"]) if "balance" in found else None,
+            reader.fields(found.get("fields", {})),
         )
 
     def session(self) -> SparkSession:
@@ -163,7 +171,7 @@ class Config:
     def pipeline(self, spark: SparkSession) -> Pipeline:
         return Pipeline(
             self._publications(spark),
-            self.registry,
+            Registry(self.registry, Analyser(fields=self.fields)),
             self.sink,
             self.checkpoint,
             columns=self.columns,
@@ -224,6 +232,12 @@ class _Reader:
             if type(value) is not wanted and not (wanted is float and type(value) is int):
                 raise self.error(f"[{where}] {name} is expected to be a {wanted.__name__}, got {value!r}")
         return kind(**found)
+
+    def fields(self, found: Mapping[str, Any]) -> Fields:
+        try:
+            return Fields.of(found)
+        except DataError as error:
+            raise self.error(f"[fields] {error}") from None
 
     def source(self, found: Mapping[str, Any]) -> dict[str, Any]:
         self.check("[source]", found, set(found), {"format"})

@@ -83,6 +83,8 @@ def prepared(
         raise DataError("over Spark Connect no files reach a stream; name a folder that all machines share")
     check_workers(publications.sparkSession)
     columns.check(publications)
+    if isinstance(subscriptions, str | Path):
+        subscriptions = Registry(subscriptions)
     home = Path(folder) if folder is not None else _temporary(publications.sparkSession)
     releases = Releases(home, _analyser(subscriptions), sample, plan)
     release = _release(releases, subscriptions)
@@ -166,8 +168,6 @@ def _analyser(subscriptions: Subscriptions) -> Analyser:
 
 
 def _release(releases: Releases, subscriptions: Subscriptions) -> Release:
-    if isinstance(subscriptions, str | Path):
-        subscriptions = Registry(subscriptions)
     if isinstance(subscriptions, Registry):
         if (version := subscriptions.version) < 0:
             raise DataError(

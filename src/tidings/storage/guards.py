@@ -62,7 +62,7 @@ def _exact(atom: ResolvedAtom) -> Iterator[list[Span]]:
             yield from ([_alone(word_key(word))] for word in words)
         case Topic(path) if "*" not in path:
             yield [_alone(_topic(path))]
-        case Equals(name, literal) if name not in ("text", "topic"):
+        case Equals(name, literal, False) if name not in ("text", "topic"):
             yield [_alone(_equality(name, text)) for text in equality_texts(literal)]
 
 

@@ -111,15 +111,29 @@ def topic_values(table: pa.Table) -> list[list[str]]:
     return [[] if t is None else t if isinstance(t, list) else [t] for t in table["topic"].to_pylist()]
 
 
+def is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
 def distinct(column: pa.ChunkedArray) -> tuple[KeyArray, list[Value | None]]:
     """The rows of a column as numbers (-1 for null) of its distinct values, as Python values."""
-    encoded = column.combine_chunks()
-    if isinstance(encoded, pa.ChunkedArray):
-        encoded = pa.concat_arrays(encoded.chunks)
-    if not isinstance(encoded, pa.DictionaryArray):
-        encoded = pc.dictionary_encode(encoded)
-    rows = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
-    return rows, [python_value(value) for value in encoded.dictionary.to_pylist()]
+    rows, values = encoded(column)
+    return rows, python_values(values)
+
+
+def python_values(values: pa.Array) -> list[Value | None]:
+    return [python_value(value) for value in values.to_pylist()]
+
+
+def encoded(column: pa.ChunkedArray) -> tuple[KeyArray, pa.Array]:
+    """The rows of a column as numbers (-1 for null) of its distinct values."""
+    found = column.combine_chunks()
+    if isinstance(found, pa.ChunkedArray):
+        found = pa.concat_arrays(found.chunks)
+    if not isinstance(found, pa.DictionaryArray):
+        found = pc.dictionary_encode(found)
+    rows = found.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    return rows, found.dictionary
 
 
 def python_value(value: Any) -> Any:

@@ -20,6 +20,7 @@ class LikelyForms(FastAnalyser):
 
     def __init__(self, analyser: Analyser, folding: Folding) -> None:
         self._heads: set[str] = set()
+        self.exact = analyser
         super().__init__(Analyser(analyser.language, analyser.stop_words, stemming=False), folding=folding)
 
     def expect(self, heads: set[str]) -> None:

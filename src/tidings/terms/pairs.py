@@ -7,9 +7,12 @@ from collections.abc import Iterable
 import numpy as np
 
 from tidings.arrays import IdArray, IntArray
+from tidings.arrays.runs import runs
 
 Pairs = tuple[IntArray, IdArray]
 """Rows and the terms that they have, side by side."""
+
+NO_PAIRS: Pairs = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32))
 
 
 def as_pairs(pairs: Iterable[tuple[int, int]]) -> Pairs:
@@ -27,9 +30,15 @@ def each_once(rows: IntArray, terms: IdArray) -> Pairs:
 def expanded(rows: IntArray, terms: list[tuple[int, ...]]) -> Pairs:
     """Rows, as numbers of distinct values (-1 for none), to pairs with the terms of their value."""
     lengths = np.array([len(own) for own in terms] + [0], dtype=np.int64)
-    starts = np.concatenate([[0], np.cumsum(lengths)])[:-1]
-    flat = np.array([term for own in terms for term in own], dtype=np.int32)
-    counts = lengths[rows]  # row -1 is the last one, of length 0
-    ends = np.cumsum(counts)
-    places = np.repeat(starts[rows] - (ends - counts), counts) + np.arange(ends[-1] if len(ends) else 0)
-    return np.repeat(np.arange(len(rows)), counts), flat[places]
+    return _spread(rows, lengths, np.array([term for own in terms for term in own], dtype=np.int32))
+
+
+def spread(rows: IntArray, count: int, values: IntArray, terms: IdArray) -> Pairs:
+    """The same, where ``terms`` are those of ``values``, in order, of ``count`` distinct values."""
+    return _spread(rows, np.bincount(values, minlength=count + 1), terms)
+
+
+def _spread(rows: IntArray, lengths: IntArray, flat: IdArray) -> Pairs:
+    """``flat`` has the terms of each value, ``lengths`` how many: of none for the last one, which rows -1 have."""
+    counts = lengths[rows]
+    return np.repeat(np.arange(len(rows)), counts), flat[runs((np.cumsum(lengths) - lengths)[rows], counts)]

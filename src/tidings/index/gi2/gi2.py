@@ -154,7 +154,7 @@ class GI2:
     def _found(self, batch: Publications, counters: IntArray) -> Iterator[tuple[IdArray, IdArray]]:
         """Rows of a batch and the numbers of the subscriptions that they match, side by side."""
         scratch, predicates = self._readers.scratch(self._terms), self._predicates.arrays()
-        read = scratch.reader.read(batch.table, len(self._predicates.sequence_words) > 0)
+        read = scratch.reader.read(batch.table, self._predicates.has_sequences)
         lists = self._postings.lists.local(self._grid.cells(read.lon, read.lat), self._region, read.terms)
         ends, row = np.empty(len(batch), dtype=np.int64), 0
         posts = (

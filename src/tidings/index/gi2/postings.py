@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from tidings.arrays import IdArray, IntArray
 from tidings.arrays.growing import Growing
-from tidings.index.entries import Loose, runs
+from tidings.arrays.runs import runs
+from tidings.index.entries import Loose
 from tidings.index.gi2.kernels import DELETIONS, PENDING
 from tidings.terms.local_terms import LocalTerms
 

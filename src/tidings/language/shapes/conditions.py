@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from tidings.analysis import Analyser
 from tidings.arrays import IntArray
-from tidings.language.atoms import ResolvedAtom, Sequence, resolve
+from tidings.language.atoms import Sequence, SimpleAtom, resolve
 from tidings.language.plain import PlainWords
 from tidings.language.reader import QueryReader
 from tidings.language.shapes.kernels import NUMBER, QUOTED, VALUE, WORD
@@ -120,11 +120,11 @@ class Atoms:
     """The atoms of texts, each once, and the number of each."""
 
     def __init__(self, texts: pa.LargeStringArray, analyser: Analyser) -> None:
-        self.atoms: list[ResolvedAtom] = []
+        self.atoms: list[SimpleAtom] = []
         self._texts = texts
         self._analyser = analyser
         self._plain = PlainWords(analyser)
-        self._known: dict[ResolvedAtom, int] = {}
+        self._known: dict[SimpleAtom, int] = {}
         self._numbers: dict[TextCondition, IntArray] = {}
 
     def numbers(self, condition: TextCondition, texts: IntArray) -> IntArray:
@@ -149,7 +149,7 @@ class Atoms:
             return NOT_CARRIED
         return NOTHING if resolved is None else self._known_number(resolved)
 
-    def _known_number(self, atom: ResolvedAtom) -> int:
+    def _known_number(self, atom: SimpleAtom) -> int:
         number = self._known.setdefault(atom, len(self.atoms))
         if number == len(self.atoms):
             self.atoms.append(atom)
@@ -160,7 +160,7 @@ class Atoms:
         return np.array([_size(atom) for atom in self.atoms], dtype=np.int64)
 
 
-def _size(atom: ResolvedAtom) -> int:
+def _size(atom: SimpleAtom) -> int:
     if isinstance(atom, Sequence):
         return len(atom.words)
     return AREA if isinstance(atom, Range | Within) else 1

@@ -18,7 +18,7 @@ import pyarrow as pa
 from tidings.analysis import Analyser
 from tidings.arrays import IntArray
 from tidings.arrays.distinct import distinct_lists
-from tidings.language.atoms import ResolvedAtom
+from tidings.language.atoms import ResolvedAtom, SimpleAtom
 from tidings.language.parser import MAX_QUERY_CHARS, longest, parse_normal
 from tidings.language.shapes.conditions import (
     NOT_CARRIED,
@@ -57,7 +57,7 @@ class Shaped:
     """Groups of queries, and the atoms that their columns of texts have the numbers of."""
 
     groups: tuple[Alike, ...]
-    atoms: list[ResolvedAtom]
+    atoms: list[SimpleAtom]
 
     @property
     def rows(self) -> IntArray:
@@ -160,17 +160,17 @@ def _equal(column: Column, other: Column) -> npt.NDArray[np.bool_] | None:
     return equal
 
 
-def _form(text: str, columns: tuple[Column, ...], atoms: list[ResolvedAtom], analyser: Analyser) -> Form | None:
+def _form(text: str, columns: tuple[Column, ...], atoms: list[SimpleAtom], analyser: Analyser) -> Form | None:
     """The form of queries that are alike, from the text of the first; None if the parser does not read it so."""
     try:
         _, conjunctions = parse_normal(text, analyser=analyser)
         place = _place_of(columns, atoms)
         return tuple((_places(c.required, place), _places(c.forbidden, place)) for c in conjunctions)
-    except (QueryError, KeyError):
+    except (QueryError, KeyError):  # a formula has no column
         return None
 
 
-def _place_of(columns: tuple[Column, ...], atoms: list[ResolvedAtom]) -> dict[ResolvedAtom, int]:
+def _place_of(columns: tuple[Column, ...], atoms: list[SimpleAtom]) -> dict[ResolvedAtom, int]:
     """The first column of each atom of the first row."""
     place: dict[ResolvedAtom, int] = {}
     for i, column in enumerate(columns):

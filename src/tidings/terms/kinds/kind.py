@@ -10,16 +10,16 @@ from typing import Any, ClassVar, Protocol
 import pyarrow as pa
 
 from tidings.arrays import IntArray
-from tidings.language.atoms import FormPrefix
+from tidings.language.atoms import FieldPrefix, FieldWords, FormPrefix
 from tidings.model.publication import FIELDS, Publication
-from tidings.model.query import Contains, EndsWith, Equals, Present, StartsWith, Topic
+from tidings.model.query import Equals, Piece, Present, Topic
 from tidings.model.values import Value
-from tidings.tables.columns import distinct
+from tidings.tables.columns import encoded, is_text, python_values
 from tidings.tables.nesting import elements, several
 from tidings.terms.forms import LikelyForms
-from tidings.terms.pairs import Pairs, each_once, expanded
+from tidings.terms.pairs import NO_PAIRS, Pairs, each_once, expanded, spread
 
-TermAtom = FormPrefix | Equals | StartsWith | EndsWith | Contains | Present | Topic
+TermAtom = FormPrefix | FieldWords | FieldPrefix | Equals | Piece | Present | Topic
 """An atom that a publication fulfils by having one term (a word of a sequence is asked for by Dictionary.word)."""
 
 Key = tuple[Any, ...]
@@ -92,7 +92,8 @@ class Reading:
 
     table: pa.Table
     forms: LikelyForms
-    _distinct: dict[str, tuple[IntArray | None, IntArray, list[Value | None]]] = field(default_factory=dict)
+    _encoded: dict[str, tuple[IntArray | None, IntArray, pa.Array]] = field(default_factory=dict)
+    _values: dict[str, list[Value | None]] = field(default_factory=dict)
 
     @property
     def text(self) -> pa.ChunkedArray:
@@ -105,13 +106,26 @@ class Reading:
 
     def pairs(self, name: str, terms: Callable[[Value], tuple[int, ...]]) -> Pairs:
         """The terms of each row by the values of a column; each distinct value is looked up once."""
-        if name not in self._distinct:
+        owners, rows, values = self._distinct(name)
+        if name not in self._values:
+            self._values[name] = python_values(values)
+        found = expanded(rows, [() if value is None else terms(value) for value in self._values[name]])
+        return found if owners is None else each_once(owners[found[0]], found[1])
+
+    def text_pairs(self, name: str, terms: Callable[[pa.Array], Pairs]) -> Pairs:
+        """The terms of each row by the texts of a column; ``terms`` gets distinct texts, and says which has which."""
+        owners, rows, texts = self._distinct(name)
+        if not is_text(texts.type):
+            return NO_PAIRS
+        found = spread(rows, len(texts), *terms(texts))
+        return found if owners is None else each_once(owners[found[0]], found[1])
+
+    def _distinct(self, name: str) -> tuple[IntArray | None, IntArray, pa.Array]:
+        if name not in self._encoded:
             column = self.table[name]
             owners, column = elements(column) if several(column) else (None, column)
-            self._distinct[name] = owners, *distinct(column)
-        owners, rows, values = self._distinct[name]
-        found = expanded(rows, [() if value is None else terms(value) for value in values])
-        return found if owners is None else each_once(owners[found[0]], found[1])
+            self._encoded[name] = owners, *encoded(column)
+        return self._encoded[name]
 
 
 def of_values(

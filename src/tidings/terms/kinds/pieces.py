@@ -1,27 +1,31 @@
-"""Which pieces of values (``name:Mc*``, ``name:*son``, ``name:*aab*``) are asked for, and which values have them?"""
+"""Which pieces of values (``name:Mc*``, ``name:*son``, ``name:a*b?c``, ``name:/a+b/``) are asked for, and found?"""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
-from functools import partial
+from collections.abc import Callable, Iterable
+from typing import Any
 
-from tidings.language.atoms import has_piece
 from tidings.model.publication import Publication
-from tidings.model.query import Contains, EndsWith, StartsWith
+from tidings.model.query import Contains, EndsWith, Piece, Regex, StartsWith, Wildcard
 from tidings.model.values import Value
+from tidings.terms.finding.finder import Finder
 from tidings.terms.forms import LikelyForms
 from tidings.terms.kinds.kind import Key, Kind, Reading, of_values
 from tidings.terms.pairs import Pairs
 
-Piece = StartsWith | EndsWith | Contains
-_ATOMS: dict[str, type[Piece]] = {"starts": StartsWith, "ends": EndsWith, "contains": Contains}
+_ATOMS: dict[str, type[Piece]] = {
+    "starts": StartsWith,
+    "ends": EndsWith,
+    "contains": Contains,
+    "wildcard": Wildcard,
+    "regex": Regex,
+}
 _NAMES = {atom: name for name, atom in _ATOMS.items()}
-_CALLED = {"starts": "{}={}*", "ends": "{}=*{}", "contains": "{}=*{}*"}
+_FOLDED = "folded"
 
 
 class Pieces(Kind):
-    """By attribute; every piece is tried on every distinct value."""
+    """By attribute: a finder for each."""
 
     names = tuple(_ATOMS)
     atoms = tuple(_NAMES)
@@ -29,31 +33,63 @@ class Pieces(Kind):
 
     def __init__(self) -> None:
         super().__init__()
-        self._pieces: defaultdict[str, dict[Piece, int]] = defaultdict(dict)
+        self._finders: dict[str, Finder] = {}
 
     @staticmethod
     def key(atom: Piece) -> Key:
-        return _NAMES[type(atom)], atom.name, atom.value
+        name = _NAMES[type(atom)]
+        match atom:
+            case Wildcard():
+                asked: Key = (name, atom.name, atom.texts, atom.signs)
+            case Regex():
+                asked = name, atom.name, atom.pattern
+            case _:
+                asked = name, atom.name, atom.value
+        return (*asked, _FOLDED) if atom.folded else asked
+
+    @staticmethod
+    def read(saved: list[Any]) -> Key:
+        return tuple(tuple(part) if isinstance(part, list) else part for part in saved)
 
     @staticmethod
     def called(key: Key) -> str:
-        return _CALLED[key[0]].format(*key[1:])
+        piece = _piece(key)
+        sign = "=~" if piece.folded else "="
+        match piece:
+            case StartsWith(_, value):
+                return f"{piece.name}{sign}{value}*"
+            case EndsWith(_, value):
+                return f"{piece.name}{sign}*{value}"
+            case Contains(_, value):
+                return f"{piece.name}{sign}*{value}*"
+            case Regex(_, pattern):
+                return f"{piece.name}{sign}/{pattern}/"
+            case Wildcard(_, texts, signs):
+                return f"{piece.name}{sign}" + "".join(map("".join, zip(texts, (*signs, ""), strict=True)))
 
     def put(self, key: Key, term: int) -> None:
-        name, *asked = key
-        self._pieces[asked[0]][_ATOMS[name](*asked)] = term
+        finders = self._finders
+        if key[1] not in finders:
+            finders = {**finders, key[1]: Finder()}
+        finders[key[1]].put(_piece(key), term)
+        self._finders = finders
         super().put(key, term)
 
     def attributes(self) -> Iterable[str]:
-        return [*self._pieces]
+        return [*self._finders]
 
     def of_table(self, reading: Reading) -> list[Pairs]:
-        return [reading.pairs(name, partial(self._terms, name)) for name in reading.asked(self._pieces)]
+        return [reading.text_pairs(name, self._finders[name].of_texts) for name in reading.asked(self._finders)]
 
     def of_one(self, publication: Publication, forms: LikelyForms) -> Iterable[int]:  # noqa: ARG002
-        return of_values(publication, self._pieces, self._terms)
+        return of_values(publication, self._finders, self._terms)
 
     def _terms(self, name: str, value: Value) -> tuple[int, ...]:
-        if not isinstance(value, str):
-            return ()
-        return tuple([term for piece, term in list(self._pieces[name].items()) if has_piece(piece, value)])
+        return self._finders[name].of_text(value) if isinstance(value, str) else ()
+
+
+def _piece(key: Key) -> Piece:
+    """The piece of a key."""
+    is_folded = key[-1] == _FOLDED and len(key) == (5 if key[0] == "wildcard" else 4)
+    build: Callable[..., Piece] = _ATOMS[key[0]]
+    return build(*(key[1:-1] if is_folded else key[1:]), folded=is_folded)
