@@ -25,8 +25,8 @@ class LsmFigure(StrEnum):
 def lsm(  # noqa: PLR0913  # each is an option
     figures: Annotated[list[LsmFigure] | None, typer.Argument(help="Which of them; all, without.")] = None,
     *,
-    operations: Annotated[int, typer.Option(min=1_000, help="How many operations each store gets.")] = 150_000,
-    rate: Annotated[int, typer.Option(min=10, help="How many of them are a second of simulated time.")] = 5_000,
+    operations: Annotated[int, typer.Option(min=1_000, help="How many operations each store gets.")] = 30_000,
+    rate: Annotated[int, typer.Option(min=10, help="How many of them are a second of simulated time.")] = 1_000,
     real: Annotated[bool, typer.Option("--real", help="On the clock of the machine, as fast as it goes.")] = False,
     memory_mb: Annotated[int, typer.Option(min=0, help="Memory of a store for its newest entries.")] = 256,
     data: Annotated[Path | None, typer.Option(help="Folder with notes.parquet; made-up places without.")] = None,

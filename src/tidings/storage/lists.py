@@ -52,9 +52,10 @@ class Lists:
         if asked[0] >= self._recent.others_end:
             return found
         older = self._runs.find(label, asked, self._recent.first)
-        found.publications.extend(sorted(older.publications, key=_number, reverse=True))
-        found.subscriptions.extend(sorted(older.subscriptions, key=_number, reverse=True))
-        return found
+        return Found(
+            [*found.publications, *sorted(older.publications, key=_number, reverse=True)],
+            [*found.subscriptions, *sorted(older.subscriptions, key=_number, reverse=True)],
+        )
 
     def in_range(self, span: tuple[bytes, bytes], asked: Sought) -> Found:
         """What is sought of a range of labels, in no order."""
@@ -76,7 +77,5 @@ class Lists:
 
 def _found(held: LabelLists, asked: Sought) -> Found:
     now, t_min, t_max, publications, subscriptions = asked
-    return Found(
-        held.publications.find(now, t_min, t_max) if publications else [],
-        held.subscriptions.find(now) if subscriptions else [],
-    )
+    posts = held.publications.find(now, t_min, t_max) if publications else []
+    return tuple.__new__(Found, (posts, held.subscriptions.find(now) if subscriptions else []))

@@ -123,9 +123,8 @@ class RecentEntries:
         self._segments = [RecentSegment(first)]
         self._labels: dict[bytes, LabelLists] = {}
         self._sorted: list[bytes] | None = None
-
-    def get(self, label: bytes) -> LabelLists | None:
-        return self._labels.get(label)
+        self.get = self._labels.get
+        """The lists of a label, or None."""
 
     def within(self, start: bytes, end: bytes) -> list[LabelLists]:
         """The labels of ``[start, end)``."""

@@ -21,7 +21,7 @@ class Put(NamedTuple):
 
 
 PutTuple = tuple[int, bytes, bytes]
-"""A :class:`Put` without names, which is made in a tenth of the time."""
+"""A :class:`Put` without names, which is made in a seventh of the time."""
 
 
 class KeySpace(Protocol):
