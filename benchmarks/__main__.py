@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from benchmarks.lsm.command import lsm
 from benchmarks.names import (
     BalancingPart,
     Name,
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 app = typer.Typer(name="benchmarks", help="Measure, and check that what is compared is equal.", no_args_is_help=True)
 
+
+app.command(epilog="Example: python -m benchmarks lsm speed --operations 1000000 --data path/to/data")(lsm)
 
 MADE_UP = "made-up posts"
 
@@ -540,25 +543,6 @@ def compare(  # noqa: PLR0913, PLR0917  (options)
             for name, value in compared(one, asked, (old, new), rounds, advance).items():
                 columns.setdefault(name, []).append(value)
     _tell("compare", data, found | columns, seed, output_format, save)
-
-
-@app.command(epilog="Example: python -m benchmarks storage --operations 100000 --data path/to/data --save storage.json")
-def storage(
-    *,
-    operations: Annotated[int, typer.Option(min=100, help="How many operations each store gets.")] = 100_000,
-    rate: Annotated[int, typer.Option(min=10, help="How many of them are a second of simulated time.")] = 5_000,
-    data: Data = None,
-    seed: Seed = 1,
-    output_format: HowToPrint = Format.table,
-    save: Save = None,
-) -> None:
-    """Publications and subscriptions by label on an LSM tree: Fig. 10 to 17 of the paper."""
-    from benchmarks.storage import measure, places, steps_in_all
-    from tidings.cli.output import progress
-
-    with progress("operations", steps_in_all(operations)) as advance:
-        figures = measure(places(data, operations, seed), rate, seed, advance)
-    _tell("storage", data, figures, seed, output_format, save)
 
 
 def _tell(

@@ -23,7 +23,7 @@ NAMES = [
     "balancing",
     "registry",
     "router",
-    "storage",
+    "lsm",
 ]
 
 

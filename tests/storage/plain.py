@@ -59,6 +59,15 @@ def opened(kind: str, folder: Path, memory: dict[str, MemorySpace]) -> Callable[
     return space
 
 
+def compact(spaces: list[KeySpace]) -> None:
+    """Let RocksDB write what it has in memory to sorted files, and merge those."""
+    for space in spaces:
+        if isinstance(space, RocksSpace):
+            for family in space._families.values():
+                family.flush()
+                family.compact_range(None, None)
+
+
 @st.composite
 def operations(draw: st.DrawFn, labels: list[bytes], now: int, number: int) -> Operation:
     """An operation at an instant; its id is unique by its number."""

@@ -21,14 +21,18 @@ STEPS = st.lists(
 
 
 @pytest.mark.parametrize(("kind", "examples"), [("memory", 60), ("rocks", 5)])
-def test_polls_find_what_a_store_of_subscriptions_finds_if_nothing_ends(kind: str, examples: int) -> None:
+@pytest.mark.parametrize("overlapping", [False, True])
+def test_polls_find_what_a_store_of_subscriptions_finds_if_nothing_ends(
+    kind: str, examples: int, overlapping: bool
+) -> None:
     @settings(max_examples=examples)
-    @given(STEPS)
-    def check(steps: list[tuple[str, bytes, int]]) -> None:
+    @given(STEPS, st.sampled_from([0, 1_000_000]))
+    def check(steps: list[tuple[str, bytes, int]], memory: int) -> None:
         clock = ManualClock()
         pairs, polled = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
         with TemporaryDirectory() as folder:
-            rep = RepQueries(opened(kind, Path(folder), {})("p"), clock, 10, width=8)
+            space = opened(kind, Path(folder), {})("p")
+            rep = RepQueries(space, clock, 10, overlapping=overlapping, width=8, memory_bytes=memory)
             dual = DualDB(MemorySpace(), clock, width=8)
             for number, (step, label, amount) in enumerate(steps):
                 if step == "wait":

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from tests.storage.plain import ManualClock, Plain, ids_of, opened, operations
+from tests.storage.plain import ManualClock, Plain, compact, ids_of, opened, operations
 from tidings.model import DataError
 from tidings.storage import (
     CELLS,
@@ -31,15 +31,22 @@ from tidings.storage import (
     fixed_cells,
 )
 from tidings.storage.rocks import RocksSpace
+from tidings.storage.store import MEMORY_BYTES
 from tidings.terms import cells, labels
 from tidings.terms.labels import path_contains, path_label
 
-Make = Callable[[Callable[[str], KeySpace], ManualClock, Granularity], LabelStore]
+SPACES = {"two": ["p", "s"], "dual": ["both"]}
+MEMORIES = [0, 2_000, 8_000, MEMORY_BYTES]
+"""None, about four entries, about sixteen, all."""
 
-MAKERS: dict[str, Make] = {
-    "two": lambda space, clock, granularity: TwoDB(space("p"), space("s"), clock, granularity=granularity, width=8),
-    "dual": lambda space, clock, granularity: DualDB(space("both"), clock, granularity=granularity, width=8),
-}
+
+def made(name: str, spaces: list[KeySpace], clock: ManualClock, granularity: Granularity, memory: int) -> LabelStore:
+    if name == "two":
+        publications, subscriptions = spaces
+        return TwoDB(publications, subscriptions, clock, granularity=granularity, width=8, memory_bytes=memory)
+    return DualDB(spaces[0], clock, granularity=granularity, width=8, memory_bytes=memory)
+
+
 EXAMPLES = {"memory": 60, "rocks": 5}
 
 PATHS = [path_label(*path.split("/")) for path in ("a", "a/b", "a/b/c", "a/\x01", "ab", "a/c", "d")]
@@ -74,7 +81,7 @@ HIERARCHIES: dict[str, tuple[Granularity, list[bytes], Callable[[bytes, bytes], 
 
 
 @pytest.mark.parametrize("kind", EXAMPLES)
-@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.parametrize("name", SPACES)
 @pytest.mark.parametrize("hierarchy", HIERARCHIES)
 def test_a_store_finds_what_a_list_of_all_operations_says(kind: str, name: str, hierarchy: str) -> None:
     granularity, choice, meets = HIERARCHIES[hierarchy]
@@ -83,14 +90,23 @@ def test_a_store_finds_what_a_list_of_all_operations_says(kind: str, name: str, 
     @given(st.data())
     def check(data: st.DataObject) -> None:
         plain, clock, memory = Plain(meets), ManualClock(), dict[str, MemorySpace]()
+        memory_bytes = data.draw(st.sampled_from(MEMORIES))
         with TemporaryDirectory() as folder:
-            make = opened(kind, Path(folder), memory)
-            store = MAKERS[name](make, clock, granularity)
+            open_space = opened(kind, Path(folder), memory)
+
+            def reopened() -> tuple[list[KeySpace], LabelStore]:
+                spaces = [open_space(each) for each in SPACES[name]]
+                return spaces, made(name, spaces, clock, granularity, memory_bytes)
+
+            spaces, store = reopened()
             for _ in range(data.draw(st.integers(1, 12))):
                 clock.now += data.draw(st.sampled_from([0, 0, 1, 5, 30, 500]))
-                if data.draw(st.integers(0, 9)) == 0:
+                event = data.draw(st.integers(0, 11))
+                if event == 0:
                     store.close()
-                    store = MAKERS[name](make, clock, granularity)
+                    spaces, store = reopened()
+                elif event == 1:
+                    compact(spaces)
                 count, first = data.draw(st.sampled_from([1, 1, 2, 6])), len(plain.done)
                 batch = [data.draw(operations(choice, clock.now, first + n)) for n in range(count)]
                 assert [*map(ids_of, store.apply(batch))] == [plain.apply(one, clock.now) for one in batch]
@@ -103,7 +119,7 @@ def test_a_store_finds_what_a_list_of_all_operations_says(kind: str, name: str, 
 @given(st.data())
 def test_a_clock_that_goes_back_loses_nothing_that_never_ended(data: st.DataObject) -> None:
     plain, clock = Plain(), ManualClock(5_000)
-    store = DualDB(MemorySpace(), clock, width=8)
+    store = DualDB(MemorySpace(), clock, width=8, memory_bytes=data.draw(st.sampled_from(MEMORIES)))
     latest = clock.now
     for number in range(data.draw(st.integers(1, 20))):
         clock.now += data.draw(st.integers(-200, 200))
@@ -116,14 +132,19 @@ def test_a_clock_that_goes_back_loses_nothing_that_never_ended(data: st.DataObje
             assert set(got) >= {name for name in literal if ends[name] > latest}
 
 
+@pytest.fixture(params=SPACES)
+def name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
 @pytest.fixture(params=["memory", "rocks"])
-def space(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[str], KeySpace]:
-    return opened(request.param, tmp_path, {})
+def spaces(request: pytest.FixtureRequest, name: str, tmp_path: Path) -> list[KeySpace]:
+    return [opened(request.param, tmp_path, {})(each) for each in SPACES[name]]
 
 
-@pytest.fixture(params=MAKERS)
-def store(request: pytest.FixtureRequest, space: Callable[[str], KeySpace], clock: ManualClock) -> LabelStore:
-    return MAKERS[request.param](space, clock, FLAT)
+@pytest.fixture(params=[0, MEMORY_BYTES])
+def store(request: pytest.FixtureRequest, name: str, spaces: list[KeySpace], clock: ManualClock) -> LabelStore:
+    return made(name, spaces, clock, FLAT, request.param)
 
 
 @pytest.fixture

@@ -39,6 +39,9 @@ class StoredSubscription(NamedTuple):
     number: int
 
 
+Entry = StoredPublication | StoredSubscription
+
+
 @dataclass(frozen=True, slots=True)
 class Publishing:
     """PUBLISH of [LSM] Table 1. With ``self_join`` it also finds the valid publications since ``t_min``."""
@@ -51,7 +54,9 @@ class Publishing:
     self_join: bool = False
 
     def __post_init__(self) -> None:
-        _check(self.label, self.id, self.t_min, self.t_max)
+        is_label = isinstance(self.label, bytes) and self.label
+        if not (is_label and self.id and EARLIEST <= self.t_min < self.t_max <= LATEST):
+            _refuse(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +71,15 @@ class Subscribing:
     self_join: bool = False
 
     def __post_init__(self) -> None:
-        _check(self.label, self.id, self.t_min, self.t_max)
+        is_label = isinstance(self.label, bytes) and self.label
+        if not (is_label and self.id and EARLIEST <= self.t_min < self.t_max <= LATEST):
+            _refuse(self)
 
 
 Operation = Publishing | Subscribing
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """What an operation found: publications and subscriptions, the newest first."""
 
     publications: list[StoredPublication]
@@ -86,15 +92,12 @@ class Found:
         return [post for post in self.publications if not any(s.t_min <= post.at < s.t_max for s in own)]
 
 
-def packed_publication(operation: Publishing) -> bytes:
-    name = operation.id.encode()
-    return _PUBLICATION.pack(operation.t_max, len(name)) + name + operation.body
-
-
-def packed_subscription(operation: Subscribing) -> bytes:
-    name = operation.id.encode()
-    packed = _SUBSCRIPTION.pack(operation.t_min, operation.t_max, len(name))
-    return packed + name + operation.subscriber.encode()
+def packed(entry: Entry) -> bytes:
+    """What is kept of an entry beside its place: its instant and number."""
+    name = entry.id.encode()
+    if isinstance(entry, StoredPublication):
+        return _PUBLICATION.pack(entry.t_max, len(name)) + name + entry.body
+    return _SUBSCRIPTION.pack(entry.t_min, entry.t_max, len(name)) + name + entry.subscriber.encode()
 
 
 def publication_of(value: bytes, at: int, number: int) -> StoredPublication:
@@ -108,10 +111,10 @@ def subscription_of(value: bytes, at: int, number: int) -> StoredSubscription:
     return StoredSubscription(name, subscriber, at, t_min, t_max, number)
 
 
-def _check(label: bytes, name: str, t_min: int, t_max: int) -> None:
-    if not (isinstance(label, bytes) and label):
-        raise DataError(f"a label is some bytes, as tidings.terms.labels makes them, got {label!r}")
-    if not name:
-        raise DataError(f"an entry needs an id that is not empty, under the label {label!r}")
-    if not EARLIEST <= t_min < t_max <= LATEST:
-        raise DataError(f"{name!r} ends at {t_max}, not after it begins at {t_min}, or these are no instants")
+def _refuse(operation: Operation) -> None:
+    if not (isinstance(operation.label, bytes) and operation.label):
+        raise DataError(f"a label is some bytes, as tidings.terms.labels makes them, got {operation.label!r}")
+    if not operation.id:
+        raise DataError(f"an entry needs an id that is not empty, under the label {operation.label!r}")
+    name, t_min, t_max = operation.id, operation.t_min, operation.t_max
+    raise DataError(f"{name!r} ends at {t_max}, not after it begins at {t_min}, or these are no instants")

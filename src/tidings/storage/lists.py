@@ -1,132 +1,81 @@
-"""How are the lists of a label written and read? As runs of keys in a key space, in all buckets that have not ended.
-
-Implements Alg. 1, 2, 4 and 5 of [LSM]; there a list is scattered over the levels of the tree, here RocksDB merges the
-levels. Departs from the print: Alg. 1 line 9 compares T with T_exp, which always holds; it means T_S.
-"""
+"""How are the lists of a label written and read? The newest entries are in memory, all of them are on disk."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Sequence
+from operator import attrgetter
 
-from tidings.storage.entries import (
-    Found,
-    StoredPublication,
-    StoredSubscription,
-    publication_of,
-    subscription_of,
-)
-from tidings.storage.keys import AFTER, LATEST, PUBLICATIONS, SUBSCRIPTIONS, is_publication, key_of, place_of
-from tidings.storage.spaces import KeySpace, Put
+from tidings.storage.entries import Found
+from tidings.storage.recent import LabelLists, RecentEntries
+from tidings.storage.runs import Row, Runs, Sought
+from tidings.storage.spaces import KeySpace
 
-WIDENING = 4
-"""An entry that lives long is filed in a wider bucket, so that few buckets are alive at any time."""
+ENTRY_BYTES = 400
+"""What an entry takes in memory beside its value, about."""
 
-
-@dataclass(frozen=True, slots=True)
-class Sought:
-    """What is looked for: entries before the operation ``number`` that are valid ``now``; of publications those of
-    ``[t_min, t_max)``."""
-
-    now: int
-    number: int
-    t_min: int
-    t_max: int
-
-    def publication(self, value: bytes, at: int, number: int) -> StoredPublication | None:
-        """The publication, if it is looked for."""
-        if number >= self.number or not self.t_min <= at < self.t_max:
-            return None
-        found = publication_of(value, at, number)
-        return found if self.now < found.t_max else None
-
-    def subscription(self, value: bytes, at: int, number: int) -> StoredSubscription | None:
-        """The subscription, if it is looked for."""
-        if number >= self.number:
-            return None
-        found = subscription_of(value, at, number)
-        return found if found.t_min <= self.now < found.t_max else None
+_number = attrgetter("number")
 
 
 class Lists:
-    """The lists of publications and subscriptions of all labels in one key space."""
+    """The lists of publications and subscriptions of all labels in one key space.
 
-    def __init__(self, space: KeySpace, width: int) -> None:
-        self._space = space
-        self._width = width
-        self._ends = space.buckets()
+    ``first`` is the number of the next operation: all that is in the key space has smaller ones. An entry is written
+    first and added then, so that it does not find itself. The key space is read only if some entry may be valid that
+    is not in memory any more.
+    """
+
+    def __init__(self, space: KeySpace, first: int, width: int, memory_bytes: int) -> None:
+        self._runs = Runs(space, width)
+        self._recent = RecentEntries(first, self._runs.ends, memory_bytes)
 
     def drop_ended(self, now: int) -> None:
-        """Drop the buckets of which nothing is valid any more."""
-        while self._ends and self._ends[0] <= now:
-            self._space.drop(self._ends.pop(0))
+        """Give back the space of what has ended, and memory that is used too much."""
+        self._recent.forget(now)
+        self._runs.drop_ended(now)
 
-    def puts(self, labels: Iterable[bytes], kind: bytes, place: tuple[int, int], t_max: int, value: bytes) -> list[Put]:
-        """What has to be written for an entry of a place (its instant and number)."""
-        bucket = self._bucket(place[0], t_max)
-        return [Put(bucket, key_of(label, kind, *place), value) for label in labels]
+    def write(self, rows: Sequence[Row]) -> None:
+        """Keep entries of one instant on disk."""
+        ends, size = self._runs.write(rows)
+        size += ENTRY_BYTES * sum(len(labels) for labels, _ in rows)
+        self._recent.count(rows[-1][1].number + 1, ends, size)
 
-    def write(self, puts: list[Put]) -> None:
-        self._space.write(puts)
-        if not {put.bucket for put in puts}.issubset(self._ends):
-            self._ends = self._space.buckets()
+    def add(self, row: Row) -> None:
+        """Let an entry that was written be found."""
+        labels, entry = row
+        for label in labels:
+            self._recent.add(label, entry)
 
-    def publications(self, label: bytes, asked: Sought) -> Iterator[StoredPublication]:
-        """GetData, Alg. 1. It ends at the first entry that is older than ``t_min`` ([LSM] 5.2.1)."""
-        start, end = label + PUBLICATIONS, label + AFTER[PUBLICATIONS]
-        for bucket in self._ends:
-            for key, value in self._space.scan(bucket, start, end):
-                at, number = place_of(key)
-                if at < asked.t_min:
-                    break
-                if found := asked.publication(value, at, number):
-                    yield found
-
-    def subscriptions(self, label: bytes, asked: Sought) -> Iterator[StoredSubscription]:
-        """GetSubscribers, Alg. 2."""
-        start, end = label + SUBSCRIPTIONS, label + AFTER[SUBSCRIPTIONS]
-        for bucket in self._ends:
-            for key, value in self._space.scan(bucket, start, end):
-                if found := asked.subscription(value, *place_of(key)):
-                    yield found
-
-    def both(self, label: bytes, asked: Sought) -> Found:
-        """GetDataANDSubscribers, Alg. 4: both lists of a label in one run over its keys."""
-        publications, subscriptions = [], []
-        for bucket in self._ends:
-            for key, value in self._space.scan(bucket, label + SUBSCRIPTIONS, label + AFTER[PUBLICATIONS]):
-                at, number = place_of(key)
-                if is_publication(key):
-                    if at < asked.t_min:
-                        break
-                    if post := asked.publication(value, at, number):
-                        publications.append(post)
-                elif found := asked.subscription(value, at, number):
-                    subscriptions.append(found)
-        return Found(publications, subscriptions)
+    def find(self, label: bytes, asked: Sought) -> Found:
+        """What is sought of a label, the newest first."""
+        held = self._recent.get(label)
+        found = Found([], []) if held is None else _found(held, asked)
+        if asked[0] >= self._recent.others_end:
+            return found
+        older = self._runs.find(label, asked, self._recent.first)
+        return Found(
+            [*found.publications, *sorted(older.publications, key=_number, reverse=True)],
+            [*found.subscriptions, *sorted(older.subscriptions, key=_number, reverse=True)],
+        )
 
     def in_range(self, span: tuple[bytes, bytes], asked: Sought) -> Found:
-        """GetDataInRange, Alg. 5, of both kinds. Time orders one list only, so that the scan goes on to the end."""
-        publications, subscriptions = [], []
-        for bucket in self._ends:
-            for key, value in self._space.scan(bucket, *span):
-                if is_publication(key):
-                    if post := asked.publication(value, *place_of(key)):
-                        publications.append(post)
-                elif found := asked.subscription(value, *place_of(key)):
-                    subscriptions.append(found)
-        return Found(publications, subscriptions)
+        """What is sought of a range of labels, in no order."""
+        parts = [_found(held, asked) for held in self._recent.within(*span)]
+        if asked.now < self._recent.others_end:
+            parts.append(self._runs.in_range(span, asked, self._recent.first))
+        return Found(
+            [post for part in parts for post in part.publications],
+            [one for part in parts for one in part.subscriptions],
+        )
 
     def size_bytes(self) -> int:
-        return self._space.size_bytes()
+        """How much is on disk, about."""
+        return self._runs.size_bytes()
 
     def close(self) -> None:
-        self._space.close()
+        self._runs.close()
 
-    def _bucket(self, now: int, t_max: int) -> int:
-        """The bucket of an entry that ends at ``t_max``, named by its own end. At any time at most two buckets of a
-        width are alive, and an entry is kept at most one width too long."""
-        width = self._width
-        while width < t_max - now:
-            width *= WIDENING
-        return min(-(-t_max // width) * width, LATEST)
+
+def _found(held: LabelLists, asked: Sought) -> Found:
+    now, t_min, t_max, publications, subscriptions = asked
+    posts = held.publications.find(now, t_min, t_max) if publications else []
+    return tuple.__new__(Found, (posts, held.subscriptions.find(now) if subscriptions else []))

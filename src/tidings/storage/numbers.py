@@ -17,6 +17,11 @@ class Numbers:
         self._space = space
         self._next = self._end = space.remembered(_NAME)
 
+    @property
+    def next(self) -> int:
+        """All numbers so far are smaller."""
+        return self._next
+
     def take(self, count: int) -> int:
         """The first of ``count`` numbers in a row."""
         first = self._next

@@ -7,36 +7,49 @@ import threading
 from dataclasses import dataclass
 
 from tidings.model import DataError
-from tidings.storage.entries import Publishing, StoredPublication, Subscribing, packed_publication
-from tidings.storage.keys import EARLIEST, LATEST, PUBLICATIONS
-from tidings.storage.lists import Lists, Sought
+from tidings.storage.entries import Publishing, StoredPublication, Subscribing
+from tidings.storage.keys import EARLIEST, LATEST
+from tidings.storage.lists import Lists
 from tidings.storage.numbers import Numbers
+from tidings.storage.runs import Row, Sought
 from tidings.storage.spaces import KeySpace
-from tidings.storage.store import WIDTH, Clock
+from tidings.storage.store import MEMORY_BYTES, WIDTH, Clock
 
 
 @dataclass(frozen=True, slots=True)
 class Poll:
-    """A subscription that asks again. It has all publications before the instant ``since`` and up to the number
+    """A subscription that asks again. It asks for publications since ``since``, and has those with numbers under
     ``seen``."""
 
     subscription: Subscribing
     since: int
-    seen: int = -1
+    seen: int = 0
 
 
 class RepQueries:
     """Publications on a key space; each subscription is a query that is repeated every ``t_r`` microseconds (T_R).
 
-    A publication that ends between two polls is missed, and polls are gone with the process: both are as in the
-    paper. Time never goes back here, since a poll reads no further back than to the one before.
+    In the paper the query is the same each time, and whoever asks drops what came before. A poll that is not
+    ``overlapping`` asks only for what came since the one before, which the paper does not do; it needs a clock that
+    never goes back. A publication that ends between two polls is missed, and polls are gone with the process: both are
+    as in the paper.
     """
 
-    def __init__(self, space: KeySpace, clock: Clock, t_r: int = 1_000_000, *, width: int = WIDTH) -> None:
-        self._lists = Lists(space, width)
+    def __init__(
+        self,
+        space: KeySpace,
+        clock: Clock,
+        t_r: int = 1_000_000,
+        *,
+        overlapping: bool = False,
+        width: int = WIDTH,
+        memory_bytes: int = MEMORY_BYTES,
+    ) -> None:
         self._numbers = Numbers(space)
+        self._lists = Lists(space, self._numbers.next, width, memory_bytes)
         self._clock = clock
         self._t_r = t_r
+        self._overlapping = overlapping
         self._now = EARLIEST
         self._polls: list[tuple[int, int, Poll]] = []
         self._turn = threading.Lock()
@@ -47,8 +60,9 @@ class RepQueries:
         with self._turn:
             now, number = self._tick(), self._numbers.take(1)
             if t_max > now:
-                value = packed_publication(operation)
-                self._lists.write(self._lists.puts((label,), PUBLICATIONS, (now, number), t_max, value))
+                row: Row = ((label,), StoredPublication(operation.id, now, t_max, number, body))
+                self._lists.write([row])
+                self._lists.add(row)
 
     def subscribe(
         self,
@@ -90,9 +104,8 @@ class RepQueries:
 
     def _ask(self, poll: Poll, now: int) -> list[StoredPublication]:
         asked, number = poll.subscription, self._numbers.take(1)
-        found = self._lists.publications(asked.label, Sought(now, number, poll.since, asked.t_max))
-        new = [post for post in found if post.number > poll.seen]
+        found = self._lists.find(asked.label, Sought(now, poll.since, asked.t_max, True, False)).publications
         if now < asked.t_max:
-            due = min(now + self._t_r, asked.t_max)
-            heapq.heappush(self._polls, (due, number, Poll(asked, max(asked.t_min, now), number)))
-        return sorted(new, key=lambda post: -post.number)
+            since = asked.t_min if self._overlapping else max(asked.t_min, now)
+            heapq.heappush(self._polls, (min(now + self._t_r, asked.t_max), number, Poll(asked, since, number)))
+        return [post for post in found if post.number >= poll.seen]

@@ -12,20 +12,20 @@ from types import TracebackType
 from typing import Self
 
 from tidings.storage.entries import (
+    Entry,
     Found,
     Operation,
     Publishing,
     StoredPublication,
     StoredSubscription,
     Subscribing,
-    packed_publication,
-    packed_subscription,
 )
 from tidings.storage.granularity import FLAT, Granularity
-from tidings.storage.keys import EARLIEST, LATEST, PUBLICATIONS, SUBSCRIPTIONS
-from tidings.storage.lists import Lists, Sought
+from tidings.storage.keys import EARLIEST, LATEST
+from tidings.storage.lists import Lists
 from tidings.storage.numbers import Numbers
-from tidings.storage.spaces import KeySpace, Put
+from tidings.storage.runs import Row, Sought
+from tidings.storage.spaces import KeySpace
 
 Clock = Callable[[], int]
 """Gives the instant that counts as now, in microseconds since 1970."""
@@ -33,13 +33,20 @@ Clock = Callable[[], int]
 WIDTH = 32_000_000
 """The narrowest bucket, in microseconds."""
 
+_made = tuple.__new__
+"""Makes a named tuple in half the time of its constructor."""
+
+MEMORY_BYTES = 256 << 20
+"""So much memory is for the newest entries; 400,000 of 200 bytes."""
+
 
 class LabelStore:
     """Subscriptions and publications by label. One sequencer numbers all operations, so that of a publication and a
     subscription either the one finds the other or the other the one, once. Safe to share between threads.
 
-    An operation is written before anything is looked for. What has ended is never found; its space is given back a
-    bucket at a time. All operations of a batch happen at one instant, in their order.
+    An operation is written before anything is looked for: what was returned outlives the process. The newest entries,
+    ``memory_bytes`` of them, are in memory too; others are read from disk. What has ended is never found; its space is
+    given back a bucket at a time. All operations of a batch happen at one instant, in their order.
     """
 
     def __init__(
@@ -90,8 +97,15 @@ class LabelStore:
             now, first = self._clock(), self._numbers.take(len(operations))
             for lists in self._all:
                 lists.drop_ended(now)
-            self._write(operations, now, first)
-            return [self._found(operation, now, first + n) for n, operation in enumerate(operations)]
+            rows = [self._row(operation, now, number) for number, operation in enumerate(operations, first)]
+            self._write(rows)
+            found, find = [], self._found
+            for operation, row in zip(operations, rows, strict=True):
+                found.append(find(operation, now))
+                if row is not None:
+                    lists = self._publications if isinstance(operation, Publishing) else self._subscriptions
+                    lists.add(row)
+            return found
 
     def size_bytes(self) -> int:
         """How much there is, about."""
@@ -109,50 +123,61 @@ class LabelStore:
     ) -> None:
         self.close()
 
-    def _write(self, operations: Sequence[Operation], now: int, first: int) -> None:
-        puts: dict[int, list[Put]] = {id(lists): [] for lists in self._all}
-        for number, operation in enumerate(operations, first):
-            if operation.t_max > now:
-                lists, kind, value = self._row(operation)
-                labels = self._granularity.filed(operation.label)
-                puts[id(lists)] += lists.puts(labels, kind, (now, number), operation.t_max, value)
-        for lists in self._all:
-            if puts[id(lists)]:
-                lists.write(puts[id(lists)])
-
-    def _row(self, operation: Operation) -> tuple[Lists, bytes, bytes]:
+    def _row(self, operation: Operation, now: int, number: int) -> Row | None:
+        """What is kept of an operation; nothing if it has ended."""
+        t_max = operation.t_max
+        if t_max <= now:
+            return None
+        entry: Entry
         if isinstance(operation, Publishing):
-            return self._publications, PUBLICATIONS, packed_publication(operation)
-        return self._subscriptions, SUBSCRIPTIONS, packed_subscription(operation)
+            entry = _made(StoredPublication, (operation.id, now, t_max, number, operation.body))
+        else:
+            fields = (operation.id, operation.subscriber, now, operation.t_min, t_max, number)
+            entry = _made(StoredSubscription, fields)
+        label, granularity = operation.label, self._granularity
+        return (label,) if granularity is FLAT else granularity.filed(label), entry
 
-    def _found(self, operation: Operation, now: int, number: int) -> Found:
-        is_publish = isinstance(operation, Publishing)
-        wants_publications = operation.self_join or not is_publish
-        wants_subscriptions = is_publish or operation.self_join
-        asked = Sought(now, number, operation.t_min, LATEST if is_publish else operation.t_max)
-        parts = []
-        for label in self._granularity.lists(operation.label):
-            parts.append(self._in_label(label, asked, wants_publications, wants_subscriptions))
-        if span := self._granularity.span(operation.label):
-            parts.append(self._in_range(span, asked, wants_publications, wants_subscriptions))
+    def _write(self, rows: Sequence[Row | None]) -> None:
+        kept = [row for row in rows if row is not None]
+        if self._publications is self._subscriptions:
+            if kept:
+                self._publications.write(kept)
+            return
+        posts = [row for row in kept if isinstance(row[1], StoredPublication)]
+        others = [row for row in kept if isinstance(row[1], StoredSubscription)]
+        if posts:
+            self._publications.write(posts)
+        if others:
+            self._subscriptions.write(others)
+
+    def _found(self, operation: Operation, now: int) -> Found:
+        if isinstance(operation, Publishing):
+            asked = _made(Sought, (now, operation.t_min, LATEST, operation.self_join, True))
+        else:
+            asked = _made(Sought, (now, operation.t_min, operation.t_max, True, operation.self_join))
+        label, granularity = operation.label, self._granularity
+        if granularity is FLAT:  # saves a tenth of the time
+            return self._in_label(label, asked)
+        parts = [self._in_label(each, asked) for each in granularity.lists(label)]
+        if span := granularity.span(label):
+            parts.append(self._in_range(span, asked))
         return _merged(parts)
 
-    def _in_label(self, label: bytes, asked: Sought, publications: bool, subscriptions: bool) -> Found:
-        if publications and subscriptions and self._publications is self._subscriptions:
-            return self._publications.both(label, asked)
-        posts = list(self._publications.publications(label, asked)) if publications else []
-        return Found(posts, list(self._subscriptions.subscriptions(label, asked)) if subscriptions else [])
-
-    def _in_range(self, span: tuple[bytes, bytes], asked: Sought, publications: bool, subscriptions: bool) -> Found:
+    def _in_label(self, label: bytes, asked: Sought) -> Found:
         if self._publications is self._subscriptions:
-            found = self._publications.in_range(span, asked)
-            return Found(found.publications if publications else [], found.subscriptions if subscriptions else [])
-        posts = self._publications.in_range(span, asked).publications if publications else []
-        return Found(posts, self._subscriptions.in_range(span, asked).subscriptions if subscriptions else [])
+            return self._publications.find(label, asked)
+        posts = self._publications.find(label, asked).publications if asked.publications else []
+        return Found(posts, self._subscriptions.find(label, asked).subscriptions if asked.subscriptions else [])
+
+    def _in_range(self, span: tuple[bytes, bytes], asked: Sought) -> Found:
+        if self._publications is self._subscriptions:
+            return self._publications.in_range(span, asked)
+        posts = self._publications.in_range(span, asked).publications if asked.publications else []
+        return Found(posts, self._subscriptions.in_range(span, asked).subscriptions if asked.subscriptions else [])
 
 
 class TwoDB(LabelStore):
-    """Publications and subscriptions in a database each ([LSM] 5.2)."""
+    """Publications and subscriptions in a database each ([LSM] 5.2), with half of the memory each."""
 
     def __init__(
         self,
@@ -162,17 +187,30 @@ class TwoDB(LabelStore):
         *,
         granularity: Granularity = FLAT,
         width: int = WIDTH,
+        memory_bytes: int = MEMORY_BYTES,
     ) -> None:
         numbers = Numbers(publications)
-        super().__init__(Lists(publications, width), Lists(subscriptions, width), numbers, clock, granularity)
+        posts, others = (
+            Lists(space, numbers.next, width, memory_bytes // 2) for space in (publications, subscriptions)
+        )
+        super().__init__(posts, others, numbers, clock, granularity)
 
 
 class DualDB(LabelStore):
     """Publications and subscriptions in one database, both lists of a label side by side ([LSM] 5.3)."""
 
-    def __init__(self, space: KeySpace, clock: Clock, *, granularity: Granularity = FLAT, width: int = WIDTH) -> None:
-        lists = Lists(space, width)
-        super().__init__(lists, lists, Numbers(space), clock, granularity)
+    def __init__(
+        self,
+        space: KeySpace,
+        clock: Clock,
+        *,
+        granularity: Granularity = FLAT,
+        width: int = WIDTH,
+        memory_bytes: int = MEMORY_BYTES,
+    ) -> None:
+        numbers = Numbers(space)
+        lists = Lists(space, numbers.next, width, memory_bytes)
+        super().__init__(lists, lists, numbers, clock, granularity)
 
 
 def _merged(parts: list[Found]) -> Found:

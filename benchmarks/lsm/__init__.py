@@ -1,0 +1,1 @@
+"""The evaluation of [LSM] 7."""
