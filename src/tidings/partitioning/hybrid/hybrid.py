@@ -150,7 +150,7 @@ class Hybrid:
         """PartitionNode: by text where posts and queries are dissimilar, else by what is cheaper."""
         if parts == 1:
             return _Tree([node], [in_text])
-        by_text = text.divided(ground, node, parts)
+        by_text = text.divided(ground, node, parts, text.by_moving if self.compare else text.by_metric)
         if node.is_whole and (self.compare or not in_text):
             by_space = space.kd_tree(ground, node, parts)
             is_dearer = sum(leaf.load for leaf in by_text) > sum(leaf.load for leaf in by_space)
