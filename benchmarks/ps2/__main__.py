@@ -131,6 +131,17 @@ def spark(  # noqa: PLR0913
     print_figures(result, output_format)
 
 
+@app.command(epilog="Example: python -m benchmarks.ps2 page docs/papers/ps2.md")
+def page(
+    path: Annotated[Path, typer.Argument(help="The page, in the docs of a checkout.")],
+    results: Annotated[Path, typer.Option(help="The folder of result files.")] = Path("docs/results"),
+) -> None:
+    """Write the numbers of result files into the tables of the page."""
+    from benchmarks.ps2.page import filled
+
+    path.write_text(filled(path.read_text(encoding="utf-8"), results), encoding="utf-8")
+
+
 if __name__ == "__main__":
     try:
         app()

@@ -35,10 +35,14 @@ ATTRACTIONS = (4.0, 1.0, 0.0)
 @dataclass(frozen=True, slots=True, eq=False)
 class WordCounts:
     """The words that file something in a node: ``words`` int32, rising, and by their places there: the words of each
-    post that is ``sent``, the posts and the queries of each word, and what they cost."""
+    post that is ``sent``, the posts and the queries of each word, and what they cost.
+
+    ``counted`` are the same posts and some made-up ones, of words that no post has, and ``posts_of`` is by these.
+    """
 
     words: IdArray
     sets: TermSets
+    counted: TermSets
     posts_of: TermSets
     queries_of: TermSets
     weights: tuple[float, float, float]
@@ -51,16 +55,18 @@ class WordCounts:
         number = np.full(len(work.names), -1, dtype=np.int32)
         number[words] = np.arange(len(words), dtype=np.int32)
         offsets = np.zeros(len(node.sent) + 1, dtype=np.int64)
-        sets = ground.words_of(node.block)
-        ids = np.empty(int(np.diff(sets.offsets)[node.sent].sum()), dtype=np.int32)
-        count = kernels.renumber(node.sent, sets.offsets, sets.ids, number, offsets, ids)
-        starts, rows = np.zeros(len(words) + 1, dtype=np.int64), np.empty(count, dtype=np.int32)
-        transpose(offsets, ids[:count], starts, rows)
+        near = ground.words_of(node.block)
+        ids = np.empty(int(np.diff(near.offsets)[node.sent].sum()), dtype=np.int32)
+        count = kernels.renumber(node.sent, near.offsets, near.ids, number, offsets, ids)
+        sets = TermSets(offsets, ids[:count])
+        counted = _with_unseen(sets, len(words))
+        starts, rows = np.zeros(len(words) + 1, dtype=np.int64), np.empty(len(counted.ids), dtype=np.int32)
+        transpose(counted.offsets, counted.ids, starts, rows)
         queries = len(work.queries)
         pairs = np.unique(number[own] * np.int64(queries) + work.entry_query[node.entries])
         firsts = np.searchsorted(pairs, np.arange(len(words) + 1) * np.int64(queries))
         filed = TermSets(firsts, (pairs % max(queries, 1)).astype(np.int32))
-        return cls(words, TermSets(offsets, ids[:count]), TermSets(starts, rows), filed, ground.weights)
+        return cls(words, sets, counted, TermSets(starts, rows), filed, ground.weights)
 
     def posts(self) -> IntArray:
         """How many posts each word has."""
@@ -73,6 +79,24 @@ class WordCounts:
     def loads(self, posts: IntArray, queries: IntArray) -> FloatArray:
         """[PS2] Def. 1."""
         return loads(self.weights, posts, queries)
+
+
+def _with_unseen(sets: TermSets, words: int) -> TermSets:
+    """Some sets of words, and made-up ones of the words that are in none of them.
+
+    Words that no post of the sample has will be in others. Without that they would look as if they cost nothing where
+    few posts go, and all of them would be placed there. By Good and Turing all unseen words together will occur about
+    as often as there are words that occur once: so many sets are made of them.
+
+    >>> sets = _with_unseen(TermSets(np.array([0, 2, 3]), np.array([0, 1, 1], dtype=np.int32)), words=5)
+    >>> [sets.row(i).tolist() for i in range(len(sets))]
+    [[0, 1], [1], [2, 3, 4]]
+    """
+    counts = np.bincount(sets.ids, minlength=words)
+    unseen = np.flatnonzero(counts == 0).astype(np.int32)
+    made = min(max(int(np.count_nonzero(counts == 1)), 1), len(unseen))
+    ends = np.linspace(0, len(unseen), made + 1).astype(np.int64)[1:]
+    return TermSets(np.concatenate([sets.offsets, sets.offsets[-1] + ends]), np.concatenate([sets.ids, unseen]))
 
 
 Divide = Callable[[WordCounts, int], IdArray]
@@ -106,14 +130,14 @@ def by_metric(words: WordCounts, shares: int) -> IdArray:
 
 def _by_metric(words: WordCounts, shares: int) -> list[Merged]:
     """The share of each word, with each of several weights."""
-    posts, queries = words.posts(), words.queries()
-    order = np.argsort(-words.loads(posts, queries), kind="stable")
+    queries, of = words.queries(), words.posts_of
+    order = np.argsort(-words.loads(words.posts(), queries), kind="stable")
     found = []
     for attraction in ATTRACTIONS:
         placed = np.zeros(len(words.words), dtype=np.int32)
         posts_at, queries_at = np.zeros(shares, dtype=np.int64), np.zeros(shares, dtype=np.int64)
         kernels.divide(
-            order, words.posts_of.offsets, words.posts_of.ids, words.sets.offsets, queries, words.weights, attraction,
+            order, of.offsets, of.ids, words.counted.offsets, queries, words.weights, attraction,
             placed, posts_at, queries_at,
         )  # fmt: skip
         found.append(Merged(placed, words.loads(posts_at, queries_at)))
