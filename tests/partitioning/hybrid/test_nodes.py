@@ -70,6 +70,21 @@ def test_deletions_are_counted_with_the_queries_that_they_are_of() -> None:
     assert deleted.map().load == field.costs.load(1, 2, 1) == field.map().load + 3
 
 
+@given(workloads())
+def test_a_node_on_other_posts_has_its_cells_and_entries_and_what_is_sent_there(
+    work: Workload,
+) -> None:
+    field = Ground(work, GRID, COSTS)
+    half = field.every_other()
+    assert len(half.workload.posts) == (len(work.posts) + 1) // 2 and half.weights[2] == field.weights[2]
+    parts = [part for part in space.kd_tree(half, half.map(), 3) for part in text.divided(half, part, 2)]
+    for part in (*parts, half.everywhere()):
+        found, again = field.like(part), half.like(part)
+        assert again.sent.tolist() == part.sent.tolist() and again.load == part.load
+        assert set(2 * part.sent) == {row for row in found.sent.tolist() if row % 2 == 0}
+        assert found.block == part.block and found.queries.tolist() == part.queries.tolist()
+
+
 # ---------------------------------------------------------------------------------------------------------- space
 
 
