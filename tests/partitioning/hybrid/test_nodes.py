@@ -75,8 +75,9 @@ def test_a_node_on_other_posts_has_its_cells_and_entries_and_what_is_sent_there(
     work: Workload,
 ) -> None:
     field = Ground(work, GRID, COSTS)
-    half = field.every_other()
-    assert len(half.workload.posts) == (len(work.posts) + 1) // 2 and half.weights[2] == field.weights[2]
+    half = field.every_other(0)
+    assert len(half.workload.posts) + len(field.every_other(1).workload.posts) == len(work.posts)
+    assert half.weights == (2 * field.weights[0], 2 * field.weights[1], field.weights[2])
     parts = [part for part in space.kd_tree(half, half.map(), 3) for part in text.divided(half, part, 2)]
     for part in (*parts, half.everywhere()):
         found, again = field.like(part), half.like(part)

@@ -61,9 +61,9 @@ class Ground:
         """A workload on a grid over its posts."""
         return cls(workload, Grid.of(workload.lon, workload.lat, level), costs)
 
-    def every_other(self) -> Ground:
-        """The same ground with every other post, each of which stands for two."""
-        rows = np.arange(0, len(self.workload.posts), 2)
+    def every_other(self, first: int) -> Ground:
+        """The same ground with every other post from the first (0) or second (1) on; each of them stands for two."""
+        rows = np.arange(first, len(self.workload.posts), 2)
         costs = replace(self.costs, pair=2 * self.costs.pair, post=2 * self.costs.post)
         return Ground(self.workload.taken(rows), self.grid, costs)
 

@@ -13,9 +13,9 @@ Departs from the paper, which gives no values and no tolerance for |Î± - sim| â‰
   posts and queries are, are tried as well (:mod:`tidings.partitioning.hybrid.kdt`). Both are made better step by step
   (:mod:`tidings.partitioning.hybrid.growing`), and the one with the least maximum of loads is taken. Without
   ``compare``, as in the paper, Nt is divided by text in any case.
-* If there are ``split`` posts, leaves are made with every other one of them. Then leaves are given to matchers, and the
-  better division is chosen, with all: loads on the posts that made the leaves are too good to be true. With fewer posts
-  all of them make the leaves, and the hybrid is no worse on these than a kd-tree and than words alone.
+* If there are ``split`` posts, leaves are made with every other one of them. By the others they are given to matchers,
+  and the better division is chosen: loads on the posts that made the leaves are too good to be true. With fewer posts
+  all of them do both, and the hybrid is no worse on these than a kd-tree and than words alone.
 """
 
 from __future__ import annotations
@@ -83,16 +83,17 @@ class Hybrid:
         if not self.compare:
             nodes, found = self._second_phase(ground, self._tree(ground, matchers), matchers)
             return KdtLeaves(ground, nodes, found.owner, matchers)
-        learned = ground.every_other() if len(workload.posts) >= self.split else ground
+        is_split = len(workload.posts) >= self.split
+        learned, other = (ground.every_other(0), ground.every_other(1)) if is_split else (ground, ground)
         begun = [self._second_phase(learned, self._tree(learned, matchers), matchers)]
         begun += self._others(learned, matchers)
         rounds = []
         for some, own in begun:
             nodes, found = grown(learned, some, own.owner, matchers, self.most * matchers)
-            nodes = [ground.like(node) for node in nodes]
-            rounds.append((nodes, refined(ground, nodes, matchers, found.owner)))
+            nodes = [other.like(node) for node in nodes]
+            rounds.append((nodes, refined(other, nodes, matchers, found.owner)))
         nodes, found = min(rounds, key=lambda own: float(own[1].loads.max()))
-        return KdtLeaves(ground, nodes, found.owner, matchers)
+        return KdtLeaves(ground, [ground.like(node) for node in nodes], found.owner, matchers)
 
     def _tree(self, ground: Ground, matchers: int) -> _Tree:
         """Where the second phase begins: what the first one has found, and what asks for no place."""
