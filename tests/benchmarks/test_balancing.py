@@ -23,10 +23,10 @@ def test_costs_are_fitted_for_each_formula_to_other_matchers_than_are_predicted(
     figures = loads.measure(World.made(None, 3_000, 4_000, seed=1), 4_000, matchers=3)
     assert figures["formula"] == [formula.name for formula in loads.FORMULAS]
     assert figures["standing"] == "437 1,166 3,500" and figures["observations"] == 3 * 13 * 3
-    assert all(min(figures[f"{name}_us"]) >= 0 for name in ("pair", "post", "insertion", "deletion", "batch", "match"))
+    assert all(min(figures[f"{name}_us"]) >= 0 for name in ("pair", "post", "insertion", "deletion", "match"))
     assert min(figures["post_us"]) > 0 and min(figures["insertion_us"]) > 0
     paper = figures["formula"].index("Def. 1")
-    assert figures["batch_us"][paper] == figures["match_us"][paper] == 0
+    assert figures["delivery_us"][paper] == figures["change_us"][paper] == figures["match_us"][paper] == 0
 
 
 def test_the_best_try_of_each_matcher_counts_by_the_time_for_each_thing() -> None:
