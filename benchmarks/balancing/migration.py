@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.balancing.world import World
+from benchmarks.balancing.world import LEARNED, World
 from benchmarks.matching import Advance, silent
-from tidings.balancing import SELECTORS, Estimate, Formula, Loads, WorkDone
+from tidings.balancing import SELECTORS, Churn, Estimate, Formula, Loads, WorkDone
 from tidings.balancing.migration import RandomChoice
 from tidings.cluster.counting import by_parcel, touched
 from tidings.cluster.placing import place
@@ -26,11 +26,11 @@ def measure(
     """For each formula and algorithm the size that is carried by what DP carries, and the time to choose; the mean over
     all matchers, and over several amounts of load that have to go."""
     asked = world.queries(np.arange(queries), world.is_q2, "s")
-    mapping = world.mapping(asked.slice(0, 10_000), matchers)
+    mapping = world.mapping(asked.slice(0, LEARNED), matchers, queries)
     router = place(asked, mapping).router
     touches, count = touched(router, world.posts.slice(0, posts)), mapping.parcels.count
     filed = by_parcel(router.parcels, router.filed, count)
-    loads = Loads(WorkDone.none(matchers), WorkDone.none(count), filed, touches)
+    loads = Loads(WorkDone.none(matchers), WorkDone.none(count), filed, touches, Churn.none(count))
     rows: dict[str, list[Any]] = {"formula": [], "algorithm": [], "carried_by_dp": [], "ms": []}
     formulas: tuple[tuple[Formula, LoadCosts], ...] = (("paper", _DEF_3), ("counted", COUNTED))
     for formula, costs in formulas:

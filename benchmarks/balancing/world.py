@@ -16,12 +16,16 @@ from benchmarks.ps2.corpus import read_notes
 from tidings.analysis import ENGLISH
 from tidings.partitioning import Mapping
 from tidings.partitioning.finer import finer
-from tidings.partitioning.hybrid import Hybrid, Workload
+from tidings.partitioning.hybrid import Hybrid, Workload, sample_costs
+from tidings.partitioning.load import COSTS
 from tidings.workloads import Posts
 from tidings.workloads.squares import q1, q2, q3_regions
 
 PARTS = 4
 """Each parcel of a grid is in so many parts, so that a cell can be split by text."""
+
+LEARNED = 10_000
+"""A mapping is learned from so many posts, and from as many queries."""
 
 _LIVE_SPREAD = 0.2
 
@@ -63,10 +67,11 @@ class World:
         ids = pa.array([f"{prefix}{n}" for n in range(len(rows))], pa.string())
         return pa.table({"id": ids, "query": pc.if_else(pa.array(kind), texts[1], texts[0])})
 
-    def mapping(self, queries: pa.Table, matchers: int, sample: int = 10_000) -> Mapping:
-        """The hybrid mapping of some queries and posts, in parts."""
-        work = Workload.of(self.posts.slice(0, sample), queries)
-        return finer(Hybrid().partition(work, matchers), PARTS)
+    def mapping(self, queries: pa.Table, matchers: int, standing: int) -> Mapping:
+        """The hybrid mapping of some queries, of all that stand, and some posts; in parts."""
+        posts = self.posts.slice(0, LEARNED)
+        costs = sample_costs(COSTS, posts.num_rows, queries.num_rows, standing)
+        return finer(Hybrid(costs=costs).partition(Workload.of(posts, queries), matchers), PARTS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,6 +67,40 @@ def hybrid(  # noqa: PLR0913  # each is an option
     print_figures(result, output_format)
 
 
+@app.command(epilog="Example: python -m benchmarks.ps2 parameters --data path/to/data --map country --workload q3")
+def parameters(  # noqa: PLR0913  # each is an option
+    data: Data,
+    *,
+    posts: Annotated[int, typer.Option(min=100, help="Half are learned from, half are measured with.")] = 20_000,
+    queries: Annotated[int, typer.Option(min=10, help="How many are learned from.")] = 10_000,
+    matchers: Matchers = 8,
+    standing: Annotated[int, typer.Option(min=1, help="How many queries these stand for.")] = 1_000_000,
+    map_name: Annotated[list[str] | None, typer.Option("--map", help="Of world, country, city; all.")] = None,
+    length: Annotated[str, typer.Option(help="Of posts: short, own or long.")] = "own",
+    workload: Annotated[str, typer.Option(help="q1, q2 or q3.")] = "q3",
+    seed: Seed = 1,
+    output_format: HowToPrint = Format.table,
+    save: Save = None,
+) -> None:
+    """The hybrid with other thresholds: similarity, unevenness and number of leaves, each varied alone."""
+    from benchmarks.ps2.corpus import WIDTH_DEGREES
+    from benchmarks.ps2.division import Plan, Setting
+    from benchmarks.ps2.parameters import figures
+
+    plan = Plan(posts, queries, matchers, standing, seed)
+    settings = [Setting(name, length, workload) for name in map_name or WIDTH_DEGREES]
+    rows = []
+    for row in figures(data, plan, settings):
+        say(" ".join(str(value) for value in row.values()), err=True)
+        rows.append(row)
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    counts = {"matchers": matchers, "standing": standing, "posts": posts, "sampled_queries": queries}
+    result = Result("ps2 parameters", "notes.parquet", counts | columns, seed)
+    if save:
+        result.save(save)
+    print_figures(result, output_format)
+
+
 @app.command(epilog="Example: python -m benchmarks.ps2 spark --data path/to/data")
 def spark(  # noqa: PLR0913
     data: Data,
@@ -95,6 +129,17 @@ def spark(  # noqa: PLR0913
     if save:
         result.save(save)
     print_figures(result, output_format)
+
+
+@app.command(epilog="Example: python -m benchmarks.ps2 page docs/papers/ps2.md")
+def page(
+    path: Annotated[Path, typer.Argument(help="The page, in the docs of a checkout.")],
+    results: Annotated[Path, typer.Option(help="The folder of result files.")] = Path("docs/results"),
+) -> None:
+    """Write the numbers of result files into the tables of the page."""
+    from benchmarks.ps2.page import filled
+
+    path.write_text(filled(path.read_text(encoding="utf-8"), results), encoding="utf-8")
 
 
 if __name__ == "__main__":

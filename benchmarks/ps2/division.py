@@ -26,7 +26,7 @@ from tidings.analysis import ENGLISH
 from tidings.partitioning import Mapping
 from tidings.partitioning.hybrid import Hybrid, Space, Text, Workload, measure, sample_costs
 from tidings.partitioning.hybrid.bases import LEVEL
-from tidings.partitioning.load import LoadCosts
+from tidings.partitioning.load import COSTS, LoadCosts
 from tidings.workloads import squares
 
 WORKLOADS = {"q1": squares.q1, "q2": squares.q2, "q3": squares.q3}
@@ -45,7 +45,7 @@ class Plan:
     matchers: int = 8
     standing: int = 1_000_000
     seed: int = 1
-    costs: LoadCosts = LoadCosts()  # noqa: RUF009  (frozen)
+    costs: LoadCosts = COSTS
 
     def sample_costs(self) -> LoadCosts:
         """The costs where a query of the sample stands for many, and half of the posts are measured with."""
@@ -76,14 +76,19 @@ class Setting:
 def figures(data: Path, plan: Plan, settings: list[Setting]) -> Iterator[dict[str, Any]]:
     """A row for each setting and partitioner."""
     for setting in settings:
-        posts = read_notes(data, plan.posts + plan.posts // 2, plan.seed, setting.map_name, setting.length)
-        asked = WORKLOADS[setting.kind](posts.slice(plan.posts), plan.queries, plan.seed, ENGLISH)
-        yield from _rows(Workload.of(posts.slice(0, plan.posts), asked), plan, setting)
+        yield from _rows(*samples(data, plan, setting), plan, setting)
 
 
-def _rows(work: Workload, plan: Plan, setting: Setting) -> list[dict[str, Any]]:
-    half, costs = plan.posts // 2, plan.sample_costs()
-    learn, held_out = work.taken(np.arange(half)), work.taken(np.arange(half, plan.posts))
+def samples(data: Path, plan: Plan, setting: Setting) -> tuple[Workload, Workload]:
+    """What is learned from, and what is measured with: the same queries, and other posts."""
+    posts = read_notes(data, plan.posts + plan.posts // 2, plan.seed, setting.map_name, setting.length)
+    asked = WORKLOADS[setting.kind](posts.slice(plan.posts), plan.queries, plan.seed, ENGLISH)
+    work, half = Workload.of(posts.slice(0, plan.posts), asked), plan.posts // 2
+    return work.taken(np.arange(half)), work.taken(np.arange(half, plan.posts))
+
+
+def _rows(learn: Workload, held_out: Workload, plan: Plan, setting: Setting) -> list[dict[str, Any]]:
+    half, costs = len(held_out.posts), plan.sample_costs()
     bound = least_load(held_out, costs, plan.matchers)
     rows: list[dict[str, Any]] = []
     for name, partition in plan.partitioners().items():

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.balancing.hand import halves, loads_of, words
-from tidings.balancing import SELECTORS, Estimate, Local, SelectorName
+from tidings.balancing import SELECTORS, Churn, Estimate, Local, SelectorName
 from tidings.model import DataError
 from tidings.partitioning import Mapping, Move
 from tidings.partitioning.load import COUNTED, LoadCosts
@@ -28,6 +30,22 @@ def test_a_bulk_of_insertions_does_not_hide_what_posts_bring() -> None:
     loads = loads_of([[p] for p in (0, 1, 2, 3, 4, 5, 5)], [1] * 6)
     loads.parcels.insertions[:] = 10_000
     assert Local(heaviest=0).plan(loads, words([0] * 5 + [1])) != []
+
+
+def test_changes_between_the_latest_posts_are_load_as_well() -> None:
+    # Parcels 0 to 3 have the same posts, but all insertions are those of parcels 0 and 1, at matcher 0. Parcels count
+    # them twice, for two terms each, matchers once: 40 filings were 20 insertions.
+    loads = loads_of([[0], [1], [2], [3]], [1] * 4)
+    changed = replace(loads, churn=Churn(np.array([20, 20, 0, 0]), np.array([0, 0, 10, 0])))
+    changed.parcels.insertions[:], changed.matchers.insertions[:] = [20, 20, 0, 0], [20, 0]
+    costs = LoadCosts(pair=0, post=1, insertion=2, deletion=1)
+    estimate = Estimate(changed, words([0, 0, 1, 1]), costs)
+    assert estimate.parcels.tolist() == [21, 21, 6, 1]
+    assert estimate.matchers(np.array([0, 0, 1, 1], dtype=np.int32)).tolist() == [42, 7]
+    assert Local(costs=costs, heaviest=0).plan(loads, words([0, 0, 1, 1])) == []
+    assert Local(costs=costs, heaviest=0).plan(changed, words([0, 0, 1, 1])) == []  # a parcel is more than half of 35
+    finer = replace(changed, churn=Churn(np.array([34, 6, 0, 0]), np.zeros(4, dtype=np.int64)))
+    assert Local(costs=costs, heaviest=0).plan(finer, words([0, 0, 1, 1])) == [Move(1, to=1)]
 
 
 def test_phase_1_splits_a_cell_by_text_where_that_lowers_the_sum() -> None:

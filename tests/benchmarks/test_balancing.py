@@ -1,10 +1,11 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from benchmarks.balancing import drift, loads, migration
 from benchmarks.balancing.world import Drift, World
-from tidings.balancing import Adjuster, Detector
+from tidings.balancing import Adjuster, Detector, WorkDone
 
 
 def test_a_drift_changes_some_regions_and_keeps_about_as_many_queries() -> None:
@@ -18,11 +19,23 @@ def test_a_drift_changes_some_regions_and_keeps_about_as_many_queries() -> None:
     assert all(one != other for one, other in zip(*texts, strict=True))
 
 
-def test_costs_are_fitted_for_both_formulas() -> None:
-    figures = loads.measure(World.made(None, 3_000, 800, seed=1), 800, matchers=3)
-    assert figures["formula"] == ["all pairs (Def. 1)", "pairs looked at"] and figures["observations"] > 50
-    assert all(min(figures[name]) >= 0 for name in ("pair_us", "post_us", "insertion_us", "deletion_us"))
-    assert max(figures["post_us"]) > 0
+def test_costs_are_fitted_for_each_formula_to_other_matchers_than_are_predicted() -> None:
+    figures = loads.measure(World.made(None, 3_000, 4_000, seed=1), 4_000, matchers=3)
+    assert figures["formula"] == [formula.name for formula in loads.FORMULAS]
+    assert figures["standing"] == "437 1,166 3,500" and figures["observations"] == 3 * 13 * 3
+    assert all(min(figures[f"{name}_us"]) >= 0 for name in ("pair", "post", "insertion", "deletion", "match"))
+    assert min(figures["post_us"]) > 0 and min(figures["insertion_us"]) > 0
+    paper = figures["formula"].index("Def. 1")
+    assert figures["delivery_us"][paper] == figures["change_us"][paper] == figures["match_us"][paper] == 0
+
+
+def test_the_best_try_of_each_matcher_counts_by_the_time_for_each_thing() -> None:
+    first, second = WorkDone.none(2), WorkDone.none(2)
+    first.insertions[:], first.ms[:] = [10, 10], [1.0, 5.0]
+    second.insertions[:], second.ms[:] = [30, 12], [2.4, 3.0]
+    best, slower = loads.best_of([first, second])
+    assert best.insertions.tolist() == [30, 12] and best.ms.tolist() == [2.4, 3.0]
+    assert slower == pytest.approx((1.25 + 2.0) / 2)
 
 
 def test_no_algorithm_carries_less_than_dp() -> None:
@@ -37,3 +50,4 @@ def test_a_drift_with_adjustment_is_measured_beside_one_without(tmp_path: Path) 
     figures = drift.measure(World.made(None, 2_000, 1_000, seed=1), made, tmp_path, adjuster, matchers=3)
     assert figures["times_moved"] > 0 and figures["posts_a_second"] > 0
     assert figures["bytes_written"] > 0 and figures["bytes_moved"] > 0
+    assert figures["times_as_many_by_load"] > 0 and figures["to_batch"] == [8, 11, 14, 17, 20]

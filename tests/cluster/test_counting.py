@@ -48,6 +48,19 @@ def test_each_matcher_counts_what_came_and_what_went() -> None:
     assert work.ms[0] > 0
 
 
+def test_churn_is_what_changed_between_the_latest_posts_and_no_bulk_before_them() -> None:
+    cluster, post = Cluster(Mapping.hashed(2)), pa.table({"id": ["p"], "text": ["fire rain"]})
+    cluster.change(pa.table({"id": ["a", "b", "c"], "query": ["fire", "rain", "smoke"]}))
+    cluster.deliver(post)
+    assert cluster.loads().churn.inserted.sum() == 0 < cluster.loads().parcels.insertions.sum()
+    cluster.change(pa.table({"id": ["d", "e"], "query": ["fire", "storm"]}), ["a"])
+    assert cluster.loads().churn.inserted.sum() == 0  # no post has come since
+    cluster.deliver(post)
+    loads = cluster.loads()
+    assert (loads.churn.inserted.sum(), loads.churn.deleted.sum()) == (2, 1)
+    assert np.array_equal(loads.churn.deleted, loads.parcels.deletions)
+
+
 def test_after_a_move_counting_begins_anew_but_what_is_filed_stays() -> None:
     cluster = Cluster(Mapping.hashed(2))
     cluster.change(pa.table({"id": ["a", "b"], "query": ["fire", "rain"]}))

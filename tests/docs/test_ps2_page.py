@@ -9,6 +9,7 @@ import re
 
 import pytest
 
+from benchmarks.ps2.page import filled
 from tests.docs.test_s3tm_page import ROOT, Row, cells, one, rows_of
 
 PAGE = (ROOT / "docs" / "papers" / "ps2.md").read_text(encoding="utf-8")
@@ -40,6 +41,18 @@ def test_every_number_side_by_side_is_in_its_result_file(table: tuple[str, ...])
         found = one(rows, **labels_of(where), **{down: first})
         for value, number in zip(values.split(), numbers, strict=True):
             assert number == f"{found[value]:,.{len(number.partition('.')[2])}f}", (name, first, value)
+
+
+def test_the_page_is_as_result_files_fill_it() -> None:
+    assert filled(PAGE, ROOT / "docs" / "results") == PAGE
+    assert PAGE.count("<!-- figure by figure -->") == 1 and "| 7c | Q3: hybrid by the best base | 1.30 |" in PAGE
+
+
+def test_a_page_that_tells_other_numbers_is_filled_anew() -> None:
+    row = re.compile(r"^\| (?:world|country|city|kd-tree) \|.*$", re.MULTILINE)
+    wrong = row.sub(lambda found: re.sub(r"\d", "9", found[0]), PAGE)
+    assert wrong != PAGE
+    assert filled(wrong, ROOT / "docs" / "results") == PAGE
 
 
 def test_the_page_has_tables_of_every_result_file() -> None:

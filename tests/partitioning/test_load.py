@@ -30,13 +30,13 @@ def test_costs_that_are_none_are_refused(bad: dict[str, float]) -> None:
 def test_fitting_finds_the_costs_that_made_the_times(costs: tuple[float, ...], seed: int) -> None:
     counts = np.random.default_rng(seed).uniform(1, 1000, (20, 4)) * [1000, 1, 1, 1]
     found = fitted(counts, counts @ costs / 1e3)
-    assert np.allclose([found.pair, found.post, found.insertion, found.deletion], costs, atol=1e-6)
+    assert np.allclose(found, costs, atol=1e-6)
 
 
 def test_no_fitted_cost_is_below_0_where_plain_least_squares_would_have_one() -> None:
     counts = np.array([[1.0, 1, 0, 0], [1, 2, 0, 0], [1, 3, 0, 0]])
-    found = fitted(counts, np.array([3.0, 2.0, 1.0]))
-    assert found.post == 0 < found.pair and found.insertion == found.deletion == 0
+    pair, post, insertion, deletion = fitted(counts, np.array([3.0, 2.0, 1.0]))
+    assert post == 0 < pair and insertion == deletion == 0
 
 
 def test_costs_cannot_be_fitted_to_no_time() -> None:

@@ -4,7 +4,7 @@ from tidings.balancing.adjusting import Adjuster, batch_loads
 from tidings.balancing.detecting import UNEVEN, Detector
 from tidings.balancing.estimate import Estimate, Formula
 from tidings.balancing.globally import Global
-from tidings.balancing.loads import Loads, Touches, WorkDone
+from tidings.balancing.loads import Churn, Loads, Touches, WorkDone
 from tidings.balancing.local import Balancer, Local
 from tidings.balancing.migration import SELECTORS, Select, SelectorName
 
@@ -13,6 +13,7 @@ __all__ = [
     "UNEVEN",
     "Adjuster",
     "Balancer",
+    "Churn",
     "Detector",
     "Estimate",
     "Formula",

@@ -19,10 +19,7 @@ Formula = Literal["counted", "paper"]
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """The load of parcels and of matchers for posts like the latest.
-
-    Insertions and deletions are left out: those of a bulk, as at the beginning, would hide what posts bring.
-    """
+    """The load of parcels and of matchers for posts like the latest, with changes as there were between them."""
 
     loads: Loads
     mapping: Mapping
@@ -39,10 +36,19 @@ class Estimate:
         return self.loads.touches.entries_by_parcel(len(self.loads.filed))
 
     @cached_property
+    def _changes(self) -> FloatArray:
+        """What insertions and deletions cost, of each parcel. A subscription comes to a matcher once, however many of
+        its terms are there: parcels count it for each of them, so their sum is scaled to that of the matchers."""
+        work, churn = self.loads.matchers, self.loads.churn
+        once = work.insertions.sum() / max(int(self.loads.parcels.insertions.sum()), 1)
+        found: FloatArray = once * self.costs.of(0.0, 0.0, churn.inserted, churn.deleted)
+        return found
+
+    @cached_property
     def parcels(self) -> FloatArray:
         """The load of each parcel, as if it were alone."""
         pairs = self._entries if self.formula == "counted" else cell_load(self.posts, self.loads.filed)
-        found: FloatArray = self.costs.of(pairs, self.posts, 0, 0)
+        found: FloatArray = self.costs.of(pairs, self.posts, 0, 0) + self._changes
         return found
 
     def matchers(self, owner: IdArray) -> FloatArray:
@@ -51,7 +57,7 @@ class Estimate:
         posts = self.loads.touches.by_matcher(owner, count)
         entries, filed = (np.bincount(owner, own, count) for own in (self._entries, self.loads.filed))
         pairs = entries if self.formula == "counted" else cell_load(posts, filed)
-        found: FloatArray = self.costs.of(pairs, posts, 0, 0)
+        found: FloatArray = self.costs.of(pairs, posts, 0, 0) + np.bincount(owner, self._changes, count)
         return found
 
     @cached_property

@@ -104,21 +104,39 @@ class Touches:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Churn:
+    """Under terms of parcel i ``inserted[i]`` (int64) subscriptions were filed, and ``deleted[i]`` no longer are."""
+
+    inserted: IntArray
+    deleted: IntArray
+
+    @classmethod
+    def none(cls, count: int) -> Churn:
+        """No change in so many parcels."""
+        return cls(np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64))
+
+    def __add__(self, other: Churn) -> Churn:
+        return Churn(self.inserted + other.inserted, self.deleted + other.deleted)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Loads:
     """What each matcher did, and what was done for each parcel since the last move.
 
     ``filed`` (int64): so many times a subscription is filed under a term of the parcel now. ``touches``: for which
-    parcels the latest posts were sent; a post counts at a matcher once, for however many parcels it comes.
+    parcels the latest posts were sent; a post counts at a matcher once, for however many parcels it comes. ``churn``:
+    what changed between these posts; a bulk before the first of them is not in it.
     """
 
     matchers: WorkDone
     parcels: WorkDone
     filed: IntArray
     touches: Touches
+    churn: Churn
 
     @classmethod
     def attributed(
-        cls, matchers: WorkDone, parcels: WorkDone, filed: IntArray, touches: Touches, owner: IdArray
+        cls, matchers: WorkDone, parcels: WorkDone, filed: IntArray, touches: Touches, churn: Churn, owner: IdArray
     ) -> Loads:
         """Loads in which each parcel has its part of the matches and milliseconds of its owner.
 
@@ -128,7 +146,7 @@ class Loads:
         weights = COUNTED.of(parcels.candidates, parcels.posts, parcels.insertions, parcels.deletions)
         matches = _divided(matchers.matches, parcels.candidates, owner).astype(np.int64)
         ms = _divided(matchers.ms, weights, owner)
-        return cls(matchers, replace(parcels, matches=matches, ms=ms), filed, touches)
+        return cls(matchers, replace(parcels, matches=matches, ms=ms), filed, touches, churn)
 
 
 def _divided(

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from tidings.arrays import IdArray, IntArray
-from tidings.balancing import Loads, Touches, WorkDone
+from tidings.balancing import Churn, Loads, Touches, WorkDone
 from tidings.cluster.router import Router
 from tidings.partitioning import TermParcels, kernels
 from tidings.tables.checked import Publications
@@ -22,7 +22,8 @@ class Counting:
 
     def __init__(self, matchers: int, parcels: int) -> None:
         self._matchers, self._parcels = WorkDone.none(matchers), WorkDone.none(parcels)
-        self._recent = deque[tuple[int, Touches]]()
+        self._recent = deque[tuple[int, Touches, Churn]]()
+        self._churn = Churn.none(parcels)
 
     def matched(self, matcher: int, posts: int, candidates: int, matches: int, ms: float) -> None:
         """A matcher got some posts and delivered some matches."""
@@ -41,27 +42,30 @@ class Counting:
 
     def filed(self, parcels: TermParcels, inserted: IntArray, deleted: IntArray) -> None:
         """Under term t of these parcels ``inserted[t]`` subscriptions were filed, and ``deleted[t]`` no longer are."""
-        count = len(self._parcels)
-        self._parcels.insertions[:] += by_parcel(parcels, inserted, count)
-        self._parcels.deletions[:] += by_parcel(parcels, deleted, count)
+        churn = Churn(*(by_parcel(parcels, counts, len(self._parcels)) for counts in (inserted, deleted)))
+        self._parcels.insertions[:] += churn.inserted
+        self._parcels.deletions[:] += churn.deleted
+        self._churn += churn
 
     def sent(self, router: Router, posts: pa.Table) -> None:
         """A table without bad rows was routed."""
         touches, count = touched(router, posts), len(self._parcels)
         self._parcels.posts[:] += touches.by_parcel(count)
         self._parcels.candidates[:] += touches.entries_by_parcel(count)
-        self._recent.append((posts.num_rows, touches))
-        while sum(rows for rows, _ in self._recent) - self._recent[0][0] >= RECENT_POSTS:
+        self._recent.append((posts.num_rows, touches, self._churn if self._recent else Churn.none(count)))
+        self._churn = Churn.none(count)
+        while sum(rows for rows, _, _ in self._recent) - self._recent[0][0] >= RECENT_POSTS:
             self._recent.popleft()
 
     def loads(self, router: Router | None) -> Loads:
         """What was counted so far."""
         matchers, parcels = self._matchers.copy(), self._parcels.copy()
-        touches = Touches.joined([touches for _, touches in self._recent])
+        touches = Touches.joined([touches for _, touches, _ in self._recent])
+        churn = sum((churn for _, _, churn in self._recent), Churn.none(len(parcels)))
         if router is None:
-            return Loads(matchers, parcels, np.zeros(len(parcels), dtype=np.int64), touches)
+            return Loads(matchers, parcels, np.zeros(len(parcels), dtype=np.int64), touches, churn)
         filed = by_parcel(router.parcels, router.filed, len(parcels))
-        return Loads.attributed(matchers, parcels, filed, touches, router.owner)
+        return Loads.attributed(matchers, parcels, filed, touches, churn, router.owner)
 
 
 def by_parcel(parcels: TermParcels, counts: IntArray, count: int) -> IntArray:
@@ -81,9 +85,9 @@ def touched(router: Router, posts: pa.Table) -> Touches:
 
 
 def loads_of(router: Router, posts: pa.Table) -> Loads:
-    """Loads for posts like these, as a router would send them; no matcher has counted anything."""
+    """Loads for posts like these, as a router would send them; no matcher has counted anything, and nothing changes."""
     count = len(router.owner)
     touches, parcels = touched(router, Publications.of(posts).table), WorkDone.none(count)
     parcels.posts[:], parcels.candidates[:] = touches.by_parcel(count), touches.entries_by_parcel(count)
     filed = by_parcel(router.parcels, router.filed, count)
-    return Loads(WorkDone.none(router.matchers), parcels, filed, touches)
+    return Loads(WorkDone.none(router.matchers), parcels, filed, touches, Churn.none(count))

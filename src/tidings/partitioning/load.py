@@ -4,7 +4,7 @@ Implements [PS2] Def. 1 and Def. 3. Symbols: O, the posts sent to a matcher in s
 inserted and deleted there in that time. Where the paper has a set, here is its size.
 
 Departs from the paper: an index does not check all pairs, so the pairs may also be counted: the entries that a matcher
-looked at. Both formulas are fitted to the same counters (:func:`fitted`).
+looked at. Both formulas are fitted to the same counters (:func:`fitted`, ``benchmarks/balancing/loads.py``).
 """
 
 from __future__ import annotations
@@ -67,29 +67,28 @@ def cell_load(posts: Counts, queries: Counts) -> Any:
     return 1.0 * posts * queries
 
 
-def fitted(counts: FloatArray, ms: FloatArray) -> LoadCosts:
-    """The costs, none below 0, for which the sum of squared errors is least; in microseconds.
+def fitted(counts: FloatArray, ms: FloatArray) -> FloatArray:
+    """What each thing costs, in microseconds, none below 0, so that the sum of squared errors is least.
 
-    ``counts`` float64[observations, 4] are pairs, posts, insertions and deletions; ``ms`` float64[observations] is the
-    time that all of these took. An error counts in proportion to the time, so that small loads are fitted as well as
-    large ones. Exact: of each subset of the costs the least squares are found, and the best without a negative one is
-    taken.
+    ``counts`` float64[observations, things] says how many of each thing there were, ``ms`` float64[observations] how
+    long all of them took. An error counts in proportion to the time, so that small loads are fitted as well as large
+    ones. Exact: of each subset of the things the least squares are found, and the best without a negative one is taken.
 
     >>> counts = np.array([[100.0, 10, 0, 0], [100, 20, 5, 0], [300, 10, 0, 4], [900, 5, 5, 5]])
-    >>> fitted(counts, counts @ [0.001, 0.25, 0.5, 0])
-    LoadCosts(pair=1.0, post=250.0, insertion=500.0, deletion=0.0)
+    >>> fitted(counts, counts @ [0.001, 0.25, 0.5, 0]).round(6).tolist()
+    [1.0, 250.0, 500.0, 0.0]
     """
-    used = ms > 0
+    used, things = ms > 0, counts.shape[1]
     if not used.any():
         raise DataError("there is nothing to fit costs to: no observation took any time")
     rows = counts[used] / ms[used, None]
     scale = np.where(rows.any(axis=0), np.abs(rows).max(axis=0), 1.0)
-    best, least = np.zeros(4), np.inf
-    for chosen in product((False, True), repeat=4):
+    best, least = np.zeros(things), np.inf
+    for chosen in product((False, True), repeat=things):
         columns = np.flatnonzero(chosen)
-        found = np.zeros(4)
+        found = np.zeros(things)
         found[columns] = np.linalg.lstsq(rows[:, columns] / scale[columns], np.ones(len(rows)), rcond=None)[0]
         error = float(((rows / scale @ found - 1) ** 2).sum())
         if found.min() >= 0 and error < least:
             best, least = found, error
-    return LoadCosts(*(round(float(cost), 9) for cost in 1e3 * best / scale))
+    return np.asarray(1e3 * best / scale)

@@ -70,6 +70,22 @@ def test_deletions_are_counted_with_the_queries_that_they_are_of() -> None:
     assert deleted.map().load == field.costs.load(1, 2, 1) == field.map().load + 3
 
 
+@given(workloads())
+def test_a_node_on_other_posts_has_its_cells_and_entries_and_what_is_sent_there(
+    work: Workload,
+) -> None:
+    field = Ground(work, GRID, COSTS)
+    half = field.every_other(0)
+    assert len(half.workload.posts) + len(field.every_other(1).workload.posts) == len(work.posts)
+    assert half.weights == (2 * field.weights[0], 2 * field.weights[1], field.weights[2])
+    parts = [part for part in space.kd_tree(half, half.map(), 3) for part in text.divided(half, part, 2)]
+    for part in (*parts, half.everywhere()):
+        found, again = field.like(part), half.like(part)
+        assert again.sent.tolist() == part.sent.tolist() and again.load == part.load
+        assert set(2 * part.sent) == {row for row in found.sent.tolist() if row % 2 == 0}
+        assert found.block == part.block and found.queries.tolist() == part.queries.tolist()
+
+
 # ---------------------------------------------------------------------------------------------------------- space
 
 
@@ -141,6 +157,26 @@ def test_a_hypergraph_and_a_metric_keep_words_together_that_meet() -> None:
         assert sorted(words_of(leaves)) == [[1, 2], [3, 4]]
         assert [len(leaf.sent) for leaf in leaves] == [20, 20]
     assert sum(len(leaf.sent) for leaf in text.divided(field, field.whole(), 2, text.by_frequency)) == 80
+
+
+def test_words_of_one_query_come_together_by_moving_since_it_counts_once() -> None:
+    # Each word has a post of its own. a and b file the same ten queries, c and d other ten.
+    pairs: list[Query] = [[(one, (0.0, 0.0, 8.0, 8.0)), (other, (0.0, 0.0, 8.0, 8.0))] for one, other in ("ab", "cd")]
+    field = ground([(1, 1, word) for word in "acbd"], [query for query in pairs for _ in range(10)])
+    by_hand = sorted(words_of(text.divided(field, field.whole(), 2, text.by_moving)))
+    assert by_hand == [[1, 2], [3, 4]]
+
+
+@examples(60)
+@given(workloads(), st.integers(2, 4))
+def test_moving_words_makes_no_division_worse_than_the_metric_alone(work: Workload, shares: int) -> None:
+    field = Ground(work, GRID, COSTS)
+    for node in (field.whole(), field.map()):
+        moved, metric = (text.divided(field, node, shares, divide) for divide in (text.by_moving, text.by_metric))
+        for leaves in (moved, metric):
+            assert sorted(np.concatenate([leaf.entries for leaf in leaves]).tolist()) == node.entries.tolist()
+        powers = [sum(leaf.load**6 for leaf in leaves) for leaves in (moved, metric)]
+        assert max(leaf.load for leaf in moved) <= powers[1] ** (1 / 6) * (1 + 1e-9)
 
 
 def test_a_metric_divides_queries_where_there_are_no_posts() -> None:

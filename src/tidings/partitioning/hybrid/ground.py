@@ -7,7 +7,7 @@ smallest of which queries touch no more than a few.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -60,6 +60,12 @@ class Ground:
     def of(cls, workload: Workload, costs: LoadCosts, level: int) -> Ground:
         """A workload on a grid over its posts."""
         return cls(workload, Grid.of(workload.lon, workload.lat, level), costs)
+
+    def every_other(self, first: int) -> Ground:
+        """The same ground with every other post from the first (0) or second (1) on; each of them stands for two."""
+        rows = np.arange(first, len(self.workload.posts), 2)
+        costs = replace(self.costs, pair=2 * self.costs.pair, post=2 * self.costs.post)
+        return Ground(self.workload.taken(rows), self.grid, costs)
 
     @cached_property
     def places(self) -> tuple[IdArray, IdArray]:
@@ -183,6 +189,14 @@ class Ground:
         posts = (west <= x) & (x <= east) & (south <= y) & (y <= north)
         entries = (own[:, 0] <= east) & (own[:, 2] >= west) & (own[:, 1] <= north) & (own[:, 3] >= south)
         return self.node(block, node.words, node.posts[posts], node.entries[entries])
+
+    def like(self, node: Node) -> Node:
+        """The same cells, words and entries as a node of a ground that differs in its posts."""
+        posts = np.arange(len(self.workload.posts), dtype=np.int32)
+        if node.block is not None:
+            (west, south, east, north), (x, y) = node.block, self.places
+            posts = posts[(west <= x) & (x <= east) & (south <= y) & (y <= north)]
+        return self.node(node.block, node.words, posts, node.entries)
 
 
 def _with_first(sets: TermSets, also: bool) -> TermSets:

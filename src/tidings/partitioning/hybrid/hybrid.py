@@ -11,9 +11,11 @@ Departs from the paper, which gives no values and no tolerance for |Î± - sim| â‰
 * Of all rounds of the second phase the one with the least maximum of loads is taken.
 * With ``compare`` a node of Nt is cut by space where that is cheaper. The best cuts by words and places, however alike
   posts and queries are, are tried as well (:mod:`tidings.partitioning.hybrid.kdt`). Both are made better step by step
-  (:mod:`tidings.partitioning.hybrid.growing`), and the one with the least maximum of loads is taken. So the hybrid is
-  no worse than a kd-tree and than words alone, on the sample. Without ``compare``, as in the paper, Nt is divided by
-  text in any case.
+  (:mod:`tidings.partitioning.hybrid.growing`), and the one with the least maximum of loads is taken. Without
+  ``compare``, as in the paper, Nt is divided by text in any case.
+* If there are ``split`` posts, leaves are made with every other one of them. By the others they are given to matchers,
+  and the better division is chosen: loads on the posts that made the leaves are too good to be true. With fewer posts
+  all of them do both, and the hybrid is no worse on these than a kd-tree and than words alone.
 """
 
 from __future__ import annotations
@@ -61,6 +63,7 @@ class Hybrid:
     uneven: float = 1.1
     most: int = 16
     fewest: int = 200
+    split: int = 1_000
     compare: bool = True
     level: int = LEVEL
     costs: LoadCosts = COSTS
@@ -77,12 +80,20 @@ class Hybrid:
         """The leaves and their matchers. Cost: seconds for 100,000 posts and queries and 8 matchers."""
         check_matchers(matchers)
         ground = Ground.of(workload, self.costs, self.level)
-        rounds = [self._second_phase(ground, self._tree(ground, matchers), matchers)]
-        if self.compare:
-            rounds += self._others(ground, matchers)
-            rounds = [grown(ground, nodes, own.owner, matchers, self.most * matchers) for nodes, own in rounds]
+        if not self.compare:
+            nodes, found = self._second_phase(ground, self._tree(ground, matchers), matchers)
+            return KdtLeaves(ground, nodes, found.owner, matchers)
+        is_split = len(workload.posts) >= self.split
+        learned, other = (ground.every_other(0), ground.every_other(1)) if is_split else (ground, ground)
+        begun = [self._second_phase(learned, self._tree(learned, matchers), matchers)]
+        begun += self._others(learned, matchers)
+        rounds = []
+        for some, own in begun:
+            nodes, found = grown(learned, some, own.owner, matchers, self.most * matchers)
+            nodes = [other.like(node) for node in nodes]
+            rounds.append((nodes, refined(other, nodes, matchers, found.owner)))
         nodes, found = min(rounds, key=lambda own: float(own[1].loads.max()))
-        return KdtLeaves(ground, nodes, found.owner, matchers)
+        return KdtLeaves(ground, [ground.like(node) for node in nodes], found.owner, matchers)
 
     def _tree(self, ground: Ground, matchers: int) -> _Tree:
         """Where the second phase begins: what the first one has found, and what asks for no place."""
@@ -150,7 +161,7 @@ class Hybrid:
         """PartitionNode: by text where posts and queries are dissimilar, else by what is cheaper."""
         if parts == 1:
             return _Tree([node], [in_text])
-        by_text = text.divided(ground, node, parts)
+        by_text = text.divided(ground, node, parts, text.by_moving if self.compare else text.by_metric)
         if node.is_whole and (self.compare or not in_text):
             by_space = space.kd_tree(ground, node, parts)
             is_dearer = sum(leaf.load for leaf in by_text) > sum(leaf.load for leaf in by_space)

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from tidings.analysis.vocabulary import TermSets
 from tidings.arrays import IdArray, IntArray
 from tidings.partitioning.hybrid import kernels
-from tidings.partitioning.hybrid.ground import Ground, Node
+from tidings.partitioning.hybrid.ground import Ground, Node, loads
 from tidings.partitioning.load import FloatArray
 
 _ROUNDS = 20
@@ -37,26 +40,39 @@ class Merged:
 def merged(ground: Ground, leaves: Sequence[Node], matchers: int) -> Merged:
     """Leaves to matchers, the heaviest first: where the load grows least, or to the least loaded if that is evener."""
     order = np.argsort([-leaf.load for leaf in leaves], kind="stable")
-    posts, queries = _flat([leaf.sent for leaf in leaves]), _flat([leaf.queries for leaf in leaves])
-    has_post = np.zeros((len(ground.workload.posts), matchers), dtype=np.uint8)
-    has_query = np.zeros((len(ground.workload.queries), matchers), dtype=np.uint8)
+    posts, queries = _sets([leaf.sent for leaf in leaves]), _sets([leaf.queries for leaf in leaves])
+    has_post, has_query = _none_at(posts, matchers, np.uint8), _none_at(queries, matchers, np.uint8)
     owner, at = np.zeros(len(leaves), dtype=np.int32), np.zeros((3, matchers))
-    kernels.merge(order, *posts, *queries, ground.weights, has_post, has_query, owner, at)
+    kernels.merge(
+        order, posts.offsets, posts.ids, queries.offsets, queries.ids, ground.weights, has_post, has_query, owner, at
+    )
     return Merged(owner, at[2])
 
 
 def refined(ground: Ground, leaves: Sequence[Node], matchers: int, owner: IdArray) -> Merged:
     """Leaves moved from matcher to matcher, beginning with ``owner``, while that lowers the largest loads."""
-    order = np.argsort([-leaf.load for leaf in leaves], kind="stable")
-    posts, queries = _flat([leaf.sent for leaf in leaves]), _flat([leaf.queries for leaf in leaves])
-    has_post = np.zeros((len(ground.workload.posts), matchers), dtype=np.int32)
-    has_query = np.zeros((len(ground.workload.queries), matchers), dtype=np.int32)
-    kernels.count_at(*posts, owner, has_post)
-    kernels.count_at(*queries, owner, has_query)
+    posts, queries = _sets([leaf.sent for leaf in leaves]), _sets([leaf.queries for leaf in leaves])
+    return settled(posts, queries, ground.weights, owner, matchers)
+
+
+def settled(
+    posts: TermSets, queries: TermSets, weights: tuple[float, float, float], owner: IdArray, matchers: int
+) -> Merged:
+    """The same for anything that has posts and queries: thing n has ``posts.row(n)`` and ``queries.row(n)``.
+
+    A post or query that a matcher has for several things counts there once. ``weights``: what a pair, a post and a
+    query cost.
+    """
+    alone = loads(weights, np.diff(posts.offsets), np.diff(queries.offsets))
+    has_post, has_query = _none_at(posts, matchers, np.int32), _none_at(queries, matchers, np.int32)
+    kernels.count_at(posts.offsets, posts.ids, owner, has_post)
+    kernels.count_at(queries.offsets, queries.ids, owner, has_query)
     counts = [np.count_nonzero(has, axis=0) for has in (has_post, has_query)]
-    at = np.stack([*counts, ground.loads(*counts)]).astype(np.float64)
-    owner = owner.copy()
-    kernels.refine(order, *posts, *queries, ground.weights, has_post, has_query, owner, at, _ROUNDS)
+    at = np.stack([*counts, loads(weights, *counts)]).astype(np.float64)
+    owner, order = owner.copy(), np.argsort(-alone, kind="stable")
+    kernels.refine(
+        order, posts.offsets, posts.ids, queries.offsets, queries.ids, weights, has_post, has_query, owner, at, _ROUNDS
+    )
     return Merged(owner, at[2])
 
 
@@ -86,7 +102,12 @@ def numbers_of_parts(costs: FloatArray, parts: int) -> IntArray:
     return numbers
 
 
-def _flat(arrays: list[IdArray]) -> tuple[IntArray, IdArray]:
-    """All of them side by side: where each begins, and their elements."""
+def _sets(arrays: list[IdArray]) -> TermSets:
+    """All of them side by side."""
     offsets = np.concatenate([[0], np.cumsum([len(array) for array in arrays], dtype=np.int64)])
-    return offsets, np.concatenate([np.zeros(0, dtype=np.int32), *arrays])
+    return TermSets(offsets, np.concatenate([np.zeros(0, dtype=np.int32), *arrays]))
+
+
+def _none_at(sets: TermSets, matchers: int, dtype: type[np.integer[Any]]) -> npt.NDArray[np.integer[Any]]:
+    """For each element of the sets, that no matcher has it yet."""
+    return np.zeros((int(sets.ids.max(initial=-1)) + 1, matchers), dtype=dtype)

@@ -6,7 +6,8 @@ partitioning of nodes in the hybrid (IV-B). Words are those that file something.
 Departs from the paper, which only names them. By frequency: words by falling frequency, each to the share with the
 least sum so far. Hypergraph: METIS cuts graphs, so a post, an edge of the hypergraph, becomes an edge between each two
 of its words. Metric: the utility of [S3TM] Alg. 1, with the load of [PS2] Def. 1 instead of the number of posts, and
-with an attraction to few copies (:mod:`tidings.partitioning.learning.salb`).
+with an attraction to few copies (:mod:`tidings.partitioning.learning.salb`). The hybrid also moves words one by one
+(:func:`by_moving`), since a hypergraph can be cut better than by the metric alone.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from tidings.analysis.vocabulary import TermSets
 from tidings.arrays import IdArray, IntArray
 from tidings.partitioning.hybrid import kernels
 from tidings.partitioning.hybrid.ground import Ground, Node, loads
+from tidings.partitioning.hybrid.merging import Merged, settled
 from tidings.partitioning.learning.incidence import Incidence
 from tidings.partitioning.learning.kernels import transpose
 from tidings.partitioning.learning.network import Network
@@ -33,13 +35,16 @@ ATTRACTIONS = (4.0, 1.0, 0.0)
 @dataclass(frozen=True, slots=True, eq=False)
 class WordCounts:
     """The words that file something in a node: ``words`` int32, rising, and by their places there: the words of each
-    post that is ``sent``, the posts of each word, how many ``queries`` it files (int64), and what they cost."""
+    post that is ``sent``, the posts and the queries of each word, and what they cost.
+
+    ``counted`` are the same posts and some made-up ones, of words that no post has, and ``posts_of`` is by these.
+    """
 
     words: IdArray
     sets: TermSets
-    starts: IntArray
-    rows: IdArray
-    queries: IntArray
+    counted: TermSets
+    posts_of: TermSets
+    queries_of: TermSets
     weights: tuple[float, float, float]
 
     @classmethod
@@ -50,22 +55,48 @@ class WordCounts:
         number = np.full(len(work.names), -1, dtype=np.int32)
         number[words] = np.arange(len(words), dtype=np.int32)
         offsets = np.zeros(len(node.sent) + 1, dtype=np.int64)
-        sets = ground.words_of(node.block)
-        ids = np.empty(int(np.diff(sets.offsets)[node.sent].sum()), dtype=np.int32)
-        count = kernels.renumber(node.sent, sets.offsets, sets.ids, number, offsets, ids)
-        starts, rows = np.zeros(len(words) + 1, dtype=np.int64), np.empty(count, dtype=np.int32)
-        transpose(offsets, ids[:count], starts, rows)
-        pairs = np.unique(work.entry_query[node.entries] * np.int64(len(work.names)) + own)
-        queries = np.bincount(number[pairs % len(work.names)], minlength=len(words))
-        return cls(words, TermSets(offsets, ids[:count]), starts, rows, queries, ground.weights)
+        near = ground.words_of(node.block)
+        ids = np.empty(int(np.diff(near.offsets)[node.sent].sum()), dtype=np.int32)
+        count = kernels.renumber(node.sent, near.offsets, near.ids, number, offsets, ids)
+        sets = TermSets(offsets, ids[:count])
+        counted = _with_unseen(sets, len(words))
+        starts, rows = np.zeros(len(words) + 1, dtype=np.int64), np.empty(len(counted.ids), dtype=np.int32)
+        transpose(counted.offsets, counted.ids, starts, rows)
+        queries = len(work.queries)
+        pairs = np.unique(number[own] * np.int64(queries) + work.entry_query[node.entries])
+        firsts = np.searchsorted(pairs, np.arange(len(words) + 1) * np.int64(queries))
+        filed = TermSets(firsts, (pairs % max(queries, 1)).astype(np.int32))
+        return cls(words, sets, counted, TermSets(starts, rows), filed, ground.weights)
 
     def posts(self) -> IntArray:
         """How many posts each word has."""
-        return np.diff(self.starts)
+        return np.diff(self.posts_of.offsets)
+
+    def queries(self) -> IntArray:
+        """How many queries each word files."""
+        return np.diff(self.queries_of.offsets)
 
     def loads(self, posts: IntArray, queries: IntArray) -> FloatArray:
         """[PS2] Def. 1."""
         return loads(self.weights, posts, queries)
+
+
+def _with_unseen(sets: TermSets, words: int) -> TermSets:
+    """Some sets of words, and made-up ones of the words that are in none of them.
+
+    Words that no post of the sample has will be in others. Without that they would look as if they cost nothing where
+    few posts go, and all of them would be placed there. By Good and Turing all unseen words together will occur about
+    as often as there are words that occur once: so many sets are made of them.
+
+    >>> sets = _with_unseen(TermSets(np.array([0, 2, 3]), np.array([0, 1, 1], dtype=np.int32)), words=5)
+    >>> [sets.row(i).tolist() for i in range(len(sets))]
+    [[0, 1], [1], [2, 3, 4]]
+    """
+    counts = np.bincount(sets.ids, minlength=words)
+    unseen = np.flatnonzero(counts == 0).astype(np.int32)
+    made = min(max(int(np.count_nonzero(counts == 1)), 1), len(unseen))
+    ends = np.linspace(0, len(unseen), made + 1).astype(np.int64)[1:]
+    return TermSets(np.concatenate([sets.offsets, sets.offsets[-1] + ends]), np.concatenate([sets.ids, unseen]))
 
 
 Divide = Callable[[WordCounts, int], IdArray]
@@ -94,24 +125,38 @@ def by_hypergraph(words: WordCounts, shares: int) -> IdArray:
 def by_metric(words: WordCounts, shares: int) -> IdArray:
     """Words by falling load, each where the sum of all loads and their deviation are least; the best of several
     weights of the two, by the largest load."""
-    posts, queries = words.posts(), words.queries
-    order = np.argsort(-words.loads(posts, queries), kind="stable")
-    best, least = np.zeros(len(words.words), dtype=np.int32), np.inf
+    return min(_by_metric(words, shares), key=lambda found: float(found.loads.max())).owner
+
+
+def _by_metric(words: WordCounts, shares: int) -> list[Merged]:
+    """The share of each word, with each of several weights."""
+    queries, of = words.queries(), words.posts_of
+    order = np.argsort(-words.loads(words.posts(), queries), kind="stable")
+    found = []
     for attraction in ATTRACTIONS:
         placed = np.zeros(len(words.words), dtype=np.int32)
         posts_at, queries_at = np.zeros(shares, dtype=np.int64), np.zeros(shares, dtype=np.int64)
         kernels.divide(
-            order, words.starts, words.rows, words.sets.offsets, queries, words.weights, attraction,
+            order, of.offsets, of.ids, words.counted.offsets, queries, words.weights, attraction,
             placed, posts_at, queries_at,
         )  # fmt: skip
-        largest = float(words.loads(posts_at, queries_at).max())
-        if largest < least:
-            best, least = placed, largest
-    return best
+        found.append(Merged(placed, words.loads(posts_at, queries_at)))
+    return found
 
 
-def divided(ground: Ground, node: Node, count: int, divide: Divide = by_metric) -> list[Node]:
-    """A node divided by words into ``count`` leaves of the same cells; fewer if it has not so many words."""
+def by_moving(words: WordCounts, shares: int) -> IdArray:
+    """By the metric with each weight; then words move, one by one, while that lowers the largest loads. Not in [PS2].
+
+    Unlike the metric, it counts a query with several words at a share once.
+    """
+    begun = _by_metric(words, shares)
+    found = [settled(words.posts_of, words.queries_of, words.weights, own.owner, shares) for own in begun]
+    return min(found, key=lambda own: float(own.loads.max())).owner
+
+
+def divided(ground: Ground, node: Node, count: int, divide: Divide = by_moving) -> list[Node]:
+    """A node divided by words into ``count`` leaves of the same cells; fewer if it has not so many words, or if fewer
+    have smaller loads."""
     words = WordCounts.of(ground, node)
     count = min(count, len(words.words))
     if count < 2:
@@ -121,8 +166,9 @@ def divided(ground: Ground, node: Node, count: int, divide: Divide = by_metric) 
     found = kernels.by_share(words.sets.offsets, words.sets.ids, placed, count, rows, numbers)
     rows, numbers = rows[:found], numbers[:found]
     entry_share = placed[np.searchsorted(words.words, ground.workload.entry_word[node.entries])]
-    return [
+    leaves = [
         ground.node(node.block, words.words[placed == share], node.sent[rows[numbers == share]], own)
         for share in range(count)
         if len(own := node.entries[entry_share == share])
     ]
+    return leaves if len(leaves) > 1 else [node]
