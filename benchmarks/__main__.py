@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from benchmarks import keep
 from benchmarks.names import (
     BalancingPart,
     Name,
@@ -554,6 +555,9 @@ def storage(
     with progress("operations", steps_in_all(operations)) as advance:
         figures = measure(places(data, operations, seed), rate, seed, advance)
     _tell("storage", data, figures, seed, output_format, save)
+
+
+app.command(epilog=keep.EXAMPLE)(keep.keep)
 
 
 def _tell(
