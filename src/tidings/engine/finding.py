@@ -19,7 +19,7 @@ from tidings.language.atoms import Sequence
 from tidings.model import Match
 from tidings.model.values import utc_now
 from tidings.registry import Row
-from tidings.storage.guards import Asked
+from tidings.storage.guards import KeptGuard
 from tidings.storage.kept import KeptPublications
 from tidings.storage.kept_block import FoundInBlock, Window
 from tidings.storage.kept_reader import KeptReader
@@ -42,7 +42,7 @@ class PastFinder:
             self._kept.refresh()
         _, _, _, _, version, since, until = row
         limits = (LATEST, version) if before is None else (before, LATEST)
-        asked = [Asked.of(conjunction) for conjunction in _form(meaning)]
+        asked = [KeptGuard.of(conjunction) for conjunction in _form(meaning)]
         found = self._kept.read(asked, Window(since, until, now, *limits))
         doubtful = [each for each in found if not each.is_sure.all()]
         if not doubtful:

@@ -34,7 +34,7 @@ class NumberRange:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class KeptGuard:
     """What a publication has that answers a conjunction: a key of each of ``keys``, none of ``without``, one of the
     ``ids`` if any, a number in each of the ``ranges``, a place in one rectangle of each of the ``regions``.
 
@@ -49,7 +49,7 @@ class Asked:
     is_exact: bool = False
 
     @classmethod
-    def of(cls, conjunction: Conjunction) -> Asked:
+    def of(cls, conjunction: Conjunction) -> KeptGuard:
         required = conjunction.required
         without = [word for atom in conjunction.forbidden if (word := _plain_word(atom))]
         plain = [*filter(_plain_word, required)]
@@ -63,10 +63,10 @@ class Asked:
         )
 
 
-def same_key(publication: Publication, name: str) -> Asked:
+def same_key(publication: Publication, name: str) -> KeptGuard:
     """What the publications have whose ``name``, an attribute or ``id``, has a value that this one's has."""
     texts = tuple(value_text(value) for value in publication.values(name))
-    return Asked(ids=texts) if name == "id" else Asked(keys=(tuple(_equality(name, text) for text in texts),))
+    return KeptGuard(ids=texts) if name == "id" else KeptGuard(keys=(tuple(_equality(name, text) for text in texts),))
 
 
 def keys_of(topics: Iterable[str], attributes: dict[str, Held]) -> Iterator[str]:

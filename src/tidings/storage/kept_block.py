@@ -20,7 +20,7 @@ from tidings.arrays import IdArray, IntArray, NamedArrays
 from tidings.arrays.files import named, open_verified, write_arrays
 from tidings.arrays.strings import text_bytes
 from tidings.model import DataError
-from tidings.storage.guards import Asked, column_name, keys_of, numbers_of, word_key
+from tidings.storage.guards import KeptGuard, column_name, keys_of, numbers_of, word_key
 from tidings.storage.kept_lists import TEXT, KeptLists, encoded
 from tidings.storage.kept_rows import KeptRows, rest_of
 from tidings.tables.columns import number_keys
@@ -107,7 +107,7 @@ class KeptBlock:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def candidates(self, asked: Sequence[Asked], window: Window) -> FoundInBlock:
+    def candidates(self, asked: Sequence[KeptGuard], window: Window) -> FoundInBlock:
         """Those that may answer one of some conjunctions, the newest first."""
         found = [self._places(each) for each in asked]
         places = np.unique(np.concatenate(found)) if len(found) > 1 else found[0]
@@ -126,7 +126,7 @@ class KeptBlock:
             chosen &= places < before - self.first
         return chosen & (rows.version[places] < version)
 
-    def _places(self, asked: Asked) -> IdArray:
+    def _places(self, asked: KeptGuard) -> IdArray:
         """Those that may answer a conjunction."""
         left: IdArray | None = None
         for own in sorted((self.lists.with_any(keys) for keys in asked.keys), key=len):

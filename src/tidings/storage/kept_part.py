@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from tidings.analysis import Analyser
 from tidings.analysis.fast import FastAnalyser
-from tidings.storage.guards import Asked
+from tidings.storage.guards import KeptGuard
 from tidings.storage.kept_block import FoundInBlock, KeptBlock, Window
 from tidings.storage.kept_rows import KeptRow, KeptRows, KeptTable
 from tidings.storage.keys import EARLIEST, LATEST
@@ -74,7 +74,7 @@ class KeptParts:
         """How much is kept, about."""
         return sum(part.size_bytes for part in self._parts.values())
 
-    def read(self, asked: Sequence[Asked], window: Window) -> list[FoundInBlock]:
+    def read(self, asked: Sequence[KeptGuard], window: Window) -> list[FoundInBlock]:
         """Candidates for some conjunctions, the newest block first."""
         with self._filing:
             for part in self._all():
