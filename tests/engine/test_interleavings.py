@@ -15,7 +15,6 @@ import pytest
 
 from tidings.engine import Engine
 from tidings.engine.past import Past
-from tidings.engine.replica import Replica
 from tidings.index.snapshot import Snapshot
 from tidings.storage.kept import KeptPublications
 from tidings.storage.kept_part import KeptParts
@@ -51,7 +50,7 @@ class Lock:
 
 
 class Scheduler:
-    """Runs actors by a list of choices, and then the first that can; ``degrees``: how many could go on at each step."""
+    """Runs actors by a list of choices, and then the first that can; the last actor is the subscriber."""
 
     def __init__(self) -> None:
         self._current: Actor | None = None
@@ -68,19 +67,25 @@ class Scheduler:
         actor.waits_for = None
 
     def run(self, works: list[Callable[[], None]], choices: list[int]) -> list[int]:
+        """How many could go on at each step."""
         actors, degrees = [Actor(work) for work in works], list[int]()
         threads = [threading.Thread(target=self._act, args=(actor,), name="actor", daemon=True) for actor in actors]
         for thread in threads:
             thread.start()
+        for actor in actors[:-1]:  # up to their first pause publishers do nothing that others see
+            self._step(actor)
         while ready := [a for a in actors if not a.is_done and (a.waits_for is None or a.waits_for.is_free)]:
             chosen = choices[len(degrees)] if len(degrees) < len(choices) else 0
             degrees.append(len(ready))
-            self._current = ready[chosen]
-            ready[chosen].may_go.release()
-            assert self._paused.acquire(timeout=WAIT_S)
+            self._step(ready[chosen])
         self._current = None
         assert all(actor.is_done for actor in actors), "a deadlock"
         return degrees
+
+    def _step(self, actor: Actor) -> None:
+        self._current = actor
+        actor.may_go.release()
+        assert self._paused.acquire(timeout=WAIT_S)
 
     def _act(self, actor: Actor) -> None:
         assert actor.may_go.acquire(timeout=WAIT_S)
@@ -114,12 +119,11 @@ def pausing(scheduler: Scheduler, call: Callable[..., Any]) -> Callable[..., Any
 @pytest.mark.parametrize("publishers", [1, pytest.param(2, marks=pytest.mark.thorough)])
 def test_all_interleavings_give_each_publication_once(publishers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     scheduler, engine = Scheduler(), Engine(keep=timedelta(days=1))
-    steps = [(KeptPublications, "add"), (Replica, "put"), (Past, "show"), (KeptParts, "read"), (Snapshot, "match_one")]
+    steps = [(KeptPublications, "add"), (KeptParts, "read"), (Snapshot, "match_one")]
     for owner, name in steps:
         monkeypatch.setattr(owner, name, pausing(scheduler, getattr(owner, name)))
     assert isinstance(engine._past, Past)
     monkeypatch.setattr(engine._past, "_order", Lock(scheduler))
-    monkeypatch.setattr(engine, "_changing", Lock(scheduler))
     runs, was_past, was_future = 0, 0, 0
 
     def run(choices: list[int]) -> list[int]:
@@ -141,4 +145,4 @@ def test_all_interleavings_give_each_publication_once(publishers: int, monkeypat
         return degrees
 
     tried = [tuple(choices) for choices in all_orders(run)]
-    assert len(set(tried)) == runs > 10**publishers and min(was_past, was_future) > 0
+    assert len(set(tried)) == runs > 5**publishers and min(was_past, was_future) > 0

@@ -40,7 +40,7 @@ def operation(number: int) -> tuple[str, str]:
 
 def work(folder: Path, first: int) -> None:
     """Do one operation after the other, and tell what each found."""
-    kept.PART_BYTES, kept.BLOCK = 2_000, 16
+    kept.PART_BYTES = 2_000
     engine = Engine(folder, keep=timedelta(days=1))
     for number in range(first, first + 100_000):
         kind, text = operation(number)

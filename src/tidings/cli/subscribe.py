@@ -97,7 +97,7 @@ def _print_past(folder: Path, row: dict[str, Any], version: int) -> None:
     if not keeps_posts(folder):
         return
     names = ("id", "query", "subscriber", "tag", "since", "until")
-    found = past_in(folder, tuple(row[name] for name in names), version)  # type: ignore[arg-type]
+    found = past_in(folder, tuple(row[name] for name in names), version)
     for match in found.past:
         typer.echo(shown(match.publication_id))
     kept = "all" if found.complete else "not all"
