@@ -3,7 +3,7 @@
 Two engines in folders, one with ``keep``, publish the same posts one at a time, a part of them in turn. The rate is
 that of the best part; the one with ``keep`` ends when its part is filed. Then one engine keeps many posts, and new
 subscriptions ask for words that so many of them have: alone, and with a phrase that they must not have, for which each
-of them is verified. All times are those of the processor, of all threads together: filing goes on in a thread of its own.
+of them is verified. All times are those of the processor, of all threads together: filing has a thread of its own.
 """
 
 from __future__ import annotations
