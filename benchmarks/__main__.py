@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from benchmarks import keep
 from benchmarks.lsm.command import lsm
 from benchmarks.names import (
     BalancingPart,
@@ -543,6 +544,9 @@ def compare(  # noqa: PLR0913, PLR0917  (options)
             for name, value in compared(one, asked, (old, new), rounds, advance).items():
                 columns.setdefault(name, []).append(value)
     _tell("compare", data, found | columns, seed, output_format, save)
+
+
+app.command(epilog=keep.EXAMPLE)(keep.keep)
 
 
 def _tell(

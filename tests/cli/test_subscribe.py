@@ -117,3 +117,20 @@ def test_a_folder_of_sigma_rules_is_taken_but_for_what_cannot_be_said(tidings: T
     ran = tidings("subscribe", tmp_path / "alerts", "--sigma", rules)
     assert ran.code == 0 and ran.out == "1 accepted, 1 rejected\n" and "keywords" in ran.err
     assert tidings("subscribe", tmp_path / "alerts", "fire", "--sigma", rules).code == 2
+
+
+def test_a_subscription_gets_the_posts_that_the_folder_keeps(tidings: Tidings, tmp_path: Path) -> None:
+    folder, posts = tmp_path / "alerts", tmp_path / "posts.jsonl"
+    posts.write_text("".join(json.dumps({"id": f"p{n}", "text": "fire"}) + "\n" for n in range(3)))
+    tidings("subscribe", folder, "smoke", "--id", "s1")
+    assert tidings("subscribe", folder, "fire", "--id", "s2", "--since", "-1h").err == ""  # nothing is kept yet
+    tidings("unsubscribe", folder, "s2")
+    assert tidings("match", posts, folder, "--keep", "7d").out.splitlines()[-1] == "0 matches"
+    ran = tidings("subscribe", folder, "fire", "--id", "s3", "--since", "-1h")
+    assert ran.out.split() == ["s3", "p2", "p1", "p0"]
+    assert ran.err == "3 posts of the past; not all since then were kept\n"
+    tidings("match", posts, folder)  # without --keep
+    assert tidings("subscribe", folder, "fire", "--id", "s4", "--since", "-0s").out == "s4\n"
+    assert tidings("subscribe", folder, "fire", "--since", "-1y").code == 2
+    assert tidings("match", posts, posts, "--keep", "7d").code == 2
+    assert tidings("match", posts, folder, "--keep", "soon").code == 2

@@ -40,7 +40,7 @@ def operation(number: int) -> tuple[str, str]:
 
 def work(folder: Path, first: int) -> None:
     """Do one operation after the other, and tell what each found."""
-    kept.BLOCK = 16
+    kept.PART_BYTES = 2_000
     engine = Engine(folder, keep=timedelta(days=1))
     for number in range(first, first + 100_000):
         kind, text = operation(number)
@@ -64,12 +64,12 @@ def killed_after(folder: Path, first: int, count: int) -> dict[int, list[int]]:
     return dict(json.loads(line) for line in lines if line.endswith(b"\n"))
 
 
-@pytest.mark.thorough
-def test_kills_make_neither_gap_nor_double(tmp_path: Path) -> None:
-    rng, told = random.Random(11), dict[int, list[int]]()
-    for _ in range(4):
+def check_kills(folder: Path, seed: int, kills: int, most: int) -> None:
+    """Kill a process so often, each time after some operations, and compare all that was told with what is true."""
+    rng, told = random.Random(seed), dict[int, list[int]]()
+    for _ in range(kills):
         first = max(told, default=0) + 10  # what was under way may have been done
-        told |= killed_after(tmp_path, first, rng.randint(20, 120))
+        told |= killed_after(folder, first, rng.randint(5, most))
     for subscription in told:
         kind, query = operation(subscription)
         for publication in told if kind == "subscribe" else ():
@@ -77,3 +77,14 @@ def test_kills_make_neither_gap_nor_double(tmp_path: Path) -> None:
             if what == "publish":
                 got = told[subscription].count(publication) + told[publication].count(subscription)
                 assert got == evaluate(parse(query), Publication("p", text)), (subscription, publication)
+
+
+@pytest.mark.thorough
+def test_kills_make_neither_gap_nor_double(tmp_path: Path) -> None:
+    check_kills(tmp_path, 11, 4, 120)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(10))
+def test_a_hundred_kills_make_neither_gap_nor_double(tmp_path: Path, seed: int) -> None:
+    check_kills(tmp_path, seed, 10, 60)

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 
 import pyarrow as pa
@@ -33,14 +34,21 @@ class Passed:
     sifter: Sifter = field(default_factory=Sifter)
 
 
-def match_files(posts: Path, subscriptions: Path, output: Path | None, output_format: str, limit: int | None) -> None:
+def match_files(  # one for each option
+    posts: Path,
+    subscriptions: Path,
+    output: Path | None,
+    output_format: str,
+    limit: int | None,
+    keep: timedelta | None = None,
+) -> None:
     """Match all posts of one file with the subscriptions of another, or of a folder."""
     file = TableFile(posts)
     sample = file.read(MAX_ROWS)
     if "id" not in sample.column_names:
         say(f"{posts.name} has no column 'id': the numbers of its rows, from 0, serve as ids", err=True)
     tell_compiling()
-    with opened(subscriptions, _with_ids(sample, 0)) as engine:
+    with opened(subscriptions, _with_ids(sample, 0), keep) as engine:
         sink = saved(output) if output else printed(output_format, limit)
         mixed = output is None and output_format != "table" and sys.stdout.isatty()  # data and a bar on one screen
         began = time.perf_counter()
@@ -52,12 +60,15 @@ def match_files(posts: Path, subscriptions: Path, output: Path | None, output_fo
         say(f"{', '.join(numbers)}, {tally.posts / spent_s:,.0f} posts/s", err=True)
 
 
-def opened(subscriptions: Path, sample: pa.Table | None = None) -> Engine:
-    """An engine with the subscriptions of a file, in memory, or with those of a folder, of which none is expired."""
+def opened(subscriptions: Path, sample: pa.Table | None = None, keep: timedelta | None = None) -> Engine:
+    """An engine with the subscriptions of a file, in memory, or with those of a folder, of which none is expired.
+
+    In a folder, posts may be kept.
+    """
     if subscriptions.is_dir():
         if Registry(subscriptions).version < 0:
             raise DataError(f"nobody has subscribed in {str(subscriptions)!r} yet; see tidings subscribe --help")
-        return Engine(subscriptions, sample=sample, expire_after=None)
+        return Engine(subscriptions, sample=sample, expire_after=None, keep=keep)
     engine = Engine(sample=sample, expire_after=None)
     table = TableFile(subscriptions).read()
     receipt = engine.subscribe_many(table)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 from uuid import uuid4
 
 import typer
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tidings.model import Rejected
     from tidings.registry import Registry
 
-SUBSCRIBE_EXAMPLE = "Example: tidings subscribe alerts '(fire OR smoke) -drill' --id s1"
+SUBSCRIBE_EXAMPLE = "Example: tidings subscribe alerts '(fire OR smoke) -drill' --id s1 --since -1h"
 UNSUBSCRIBE_EXAMPLE = "Example: tidings unsubscribe alerts s1 s2"
 
 
@@ -41,7 +41,12 @@ def subscribe(  # noqa: PLR0913  # one for each option
     subscriber: Annotated[str, typer.Option(help="Who asks.")] = "",
     tag: Annotated[str, typer.Option(help="Comes back with each match.")] = "",
     since: Annotated[
-        datetime | None, typer.Option(parser=typed.instant, metavar="ISO", help="Valid from then on.")
+        datetime | None,
+        typer.Option(
+            parser=typed.instant,
+            metavar="ISO",
+            help="Valid from then on; -1h is an hour ago. Posts since then that the folder keeps are printed at once.",
+        ),
     ] = None,
     until: Annotated[datetime | None, typer.Option(parser=typed.instant, metavar="ISO", help="Valid before.")] = None,
     field: Annotated[
@@ -52,7 +57,11 @@ def subscribe(  # noqa: PLR0913  # one for each option
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what of a file would be accepted.")] = False,
 ) -> None:
-    """Leave a standing query and print its id; or many of a file, and print how many were accepted."""
+    """Leave a standing query and print its id; or many of a file, and print how many were accepted.
+
+    With --since in the past, the ids of the posts that answer it follow, the newest first, if the folder keeps posts
+    (tidings match --keep, or an Engine with keep).
+    """
     if [query, file, sigma].count(None) != 2:
         raise typer.BadParameter("name either a query, a --file of them or a folder of --sigma rules")
     if file is not None or sigma is not None:
@@ -90,7 +99,7 @@ def _registry(folder: Path, fields: list[str]) -> Registry:
     return Registry(folder, Analyser(fields=Fields.written(fields)))
 
 
-def _subscribe_one(folder: Path, fields: list[str], row: dict[str, object]) -> None:
+def _subscribe_one(folder: Path, fields: list[str], row: dict[str, Any]) -> None:
     import pyarrow as pa  # noqa: PLC0415  # heavy imports only when they are needed
 
     from tidings.registry.schemas import SUBSCRIPTION  # noqa: PLC0415
@@ -101,6 +110,22 @@ def _subscribe_one(folder: Path, fields: list[str], row: dict[str, object]) -> N
     if receipt.rejected:
         raise SubscriptionError(receipt.rejected[0].reason)
     typer.echo(shown(str(row["id"])))
+    if row["since"] is not None:
+        _print_past(folder, row, receipt.version)
+
+
+def _print_past(folder: Path, row: dict[str, Any], version: int) -> None:
+    from tidings.cli.sinks import counted  # noqa: PLC0415
+    from tidings.engine.finding import keeps_posts, past_in  # noqa: PLC0415
+
+    if not keeps_posts(folder):
+        return
+    names = ("id", "query", "subscriber", "tag", "since", "until")
+    found = past_in(folder, tuple(row[name] for name in names), version)
+    for match in found.past:
+        typer.echo(shown(match.publication_id))
+    kept = "all" if found.complete else "not all"
+    say(f"{counted(len(found.past), 'post')} of the past; {kept} since then were kept", err=True)
 
 
 def _table(file: Path | None, sigma: Path | None) -> tuple[pa.Table, tuple[Rejected, ...]]:

@@ -2,28 +2,53 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+import re
+from datetime import datetime, timedelta
 
 import typer
 
 from tidings.analysis import Analyser
 from tidings.model import QueryError
 from tidings.model.query import Query
-from tidings.model.values import Value, read_instant, read_number
+from tidings.model.values import Value, read_instant, read_number, utc_now
 
+_SPAN = re.compile(r"([0-9]{1,6})([smhd])")
+_UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 _SHOWN_CHARS = 40
 """So much of a query is shown to either side of what is wrong."""
 
 
 def instant(text: str) -> datetime:
-    """
+    """An instant, or how long ago it is.
+
     >>> instant("2024-01-31T12:00:00Z")
     datetime.datetime(2024, 1, 31, 12, 0, tzinfo=datetime.timezone.utc)
+    >>> instant("-1h") < utc_now()
+    True
     """
+    if text.startswith("-") and (ago := _SPAN.fullmatch(text[1:])):
+        return utc_now() - _span(ago)
     found = read_instant(text)
     if found is None:
-        raise typer.BadParameter(f"{text!r} is no instant; write it as 2024-01-31 or 2024-01-31T12:00:00Z")
+        raise typer.BadParameter(
+            f"{text!r} is no instant; write it as 2024-01-31, 2024-01-31T12:00:00Z, or -1h for an hour ago (s, m, h, d)"
+        )
     return found
+
+
+def span(text: str) -> timedelta:
+    """
+    >>> span("90m")
+    datetime.timedelta(seconds=5400)
+    """
+    found = _SPAN.fullmatch(text)
+    if found is None:
+        raise typer.BadParameter(f"{text!r} is no span of time; write it as 30s, 15m, 12h or 7d")
+    return _span(found)
+
+
+def _span(found: re.Match[str]) -> timedelta:
+    return timedelta(seconds=int(found[1]) * _UNITS_S[found[2]])
 
 
 def attribute(text: str) -> tuple[str, Value]:

@@ -12,13 +12,12 @@ import logging
 import threading
 import time
 from collections.abc import Iterable, Mapping
-from contextlib import nullcontext
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal
 from uuid import uuid4
 
 import pyarrow as pa
@@ -26,14 +25,18 @@ import pyarrow as pa
 from tidings.analysis import ENGLISH, Analyser, Fields
 from tidings.engine.asked import few_rows, unique_ids
 from tidings.engine.background import Background, logged
-from tidings.engine.past import Past, Subscribed, accepted, keep_nothing
+from tidings.engine.earlier import Joined
+from tidings.engine.nothing_kept import NothingKept
+from tidings.engine.past import Past
 from tidings.engine.replica import Replica, indexed, instant_of
 from tidings.engine.saving import Saver
+from tidings.engine.settings import check_settings
 from tidings.engine.stats import PublishCounts, Stats
+from tidings.engine.subscribed import Subscribed
 from tidings.index import COMPACTION, Compaction, GuardIndex
 from tidings.index.compiling import NOTICE, is_cold
 from tidings.index.matcher import Clock
-from tidings.index.snapshot import Snapshot
+from tidings.index.subscribers import FOREVER_BEFORE
 from tidings.language import Explanation, explain, parse, to_text
 from tidings.model import (
     DataError,
@@ -50,6 +53,7 @@ from tidings.registry import Log, MemoryLog, Receipt, Registry
 from tidings.tables.canonical import left_out
 from tidings.tables.given import given_table
 from tidings.tables.matches import Matches
+from tidings.tables.once import once_each
 from tidings.tables.sifting import Sifter
 
 CHECK_EVERY_S = 1.0
@@ -73,7 +77,9 @@ class Engine:
     ``text`` (words, as in posts); ``*`` stands for all others. A folder keeps them: opened without, it has its own.
 
     With ``keep`` the publications of that time are kept, at most ``keep_bytes`` of them, and a subscription whose
-    ``since`` lies in the past has its past at once. Only one process can then have the folder open.
+    ``since`` lies in the past has its past at once. The first process that opens a folder with ``keep`` publishes;
+    others can subscribe there and read the past. With ``distinct="subscriber"`` a subscriber gets a publication once,
+    however many of its subscriptions it answers, in their past or future; who has no name gets all.
 
     >>> engine = Engine()
     >>> engine.subscribe("white house -drill", id="s1", subscriber="ada")
@@ -96,15 +102,9 @@ class Engine:
         compaction: Compaction = COMPACTION,
         keep: timedelta | None = None,
         keep_bytes: int | None = None,
+        distinct: Literal["subscriber"] | None = None,
     ) -> None:
-        if path is not None and not isinstance(path, str | Path):
-            raise DataError(f"an engine's folder is named by a text or a Path, got {path!r}")
-        if not isinstance(analyser, Analyser):
-            raise DataError(f"analyser is a tidings.Analyser, got {analyser!r}; write Analyser('english')")
-        if expire_after is not None and not isinstance(expire_after, timedelta):
-            raise DataError(f"expire_after is a timedelta or None, got {expire_after!r}")
-        if not isinstance(compaction, Compaction):
-            raise DataError(f"compaction is a tidings.index.Compaction, got {compaction!r}")
+        check_settings(path, analyser, expire_after, compaction, distinct)
         if _log.isEnabledFor(logging.INFO) and is_cold():
             _log.info(NOTICE)
         sample = None if sample is None else given_table(sample, "publications for a sample")
@@ -113,6 +113,7 @@ class Engine:
         self._clock = clock
         self._expire_after = expire_after
         self._compaction = compaction
+        self._distinct = distinct is not None
         self._changing = threading.Lock()
         self._tidying = threading.Lock()
         self._background = Background()
@@ -124,13 +125,14 @@ class Engine:
         folder = None if path is None else Path(path)
         log: Log = MemoryLog(analyser, clock, history=None) if path is None else _registry(path, analyser, clock)
         self._analyser = analyser = log.analyser
-        self._past = None if keep is None else Past(folder, analyser, clock, keep, keep_bytes)
-        if self._past is None:
-            keep_nothing(folder)
+        self._past: Past | NothingKept = NothingKept(folder, clock)
+        if keep is not None:
+            self._past = Past(folder, analyser, clock, keep, keep_bytes, self._distinct)
         self._saver = Saver(folder, analyser)
         self._replica = Replica(log, partial(GuardIndex, analyser, sample, clock))
         newest = self._saver.resume(self._replica, log, sample, clock)
         self._replica.catch_up(log.version if newest is None else newest)
+        self._past.show(self._replica)
         if newest is None and len(self._index):
             logged(self._save_in_turn)
 
@@ -165,15 +167,26 @@ class Engine:
         row = (name, text, subscriber, tag, since, until)
         with self._changing:
             meaning = self._index.read(text)
-            with nullcontext() if self._past is None or since is None else self._past.order:
-                receipt = self._replica.put([row], [meaning])
-                before = 0 if self._past is None else self._past.next_number
+            receipt = self._replica.put([row], [meaning])
+            before = self._past.show(self._replica)
         self._tidy_if_needed(at_once=False)
-        if since is None:
-            return Subscribed(name)
-        if self._past is None:
-            return Subscribed(name, complete=since >= self._clock())
-        return self._past.of(indexed(row, receipt.version), meaning, before)
+        return Subscribed(name) if since is None else self._past.of(indexed(row, receipt.version), meaning, before)
+
+    def past(self, id: str) -> Subscribed:
+        """The past of a living subscription, again: the publications that are kept, answer it, and were matched without
+        it. So one of :meth:`subscribe_many` gets its past, and one of another process all until this one knew of it.
+
+        >>> engine = Engine(keep=timedelta(hours=1))
+        >>> _ = engine.publish(id="p1", text="Fire!")
+        >>> _ = engine.subscribe_many(pa.table({"id": ["s1"], "query": ["fire"], "since": ["2020-01-01"]}))
+        >>> [match.publication_id for match in engine.past("s1").past]
+        ['p1']
+        """
+        record = self._index.record(id)
+        if record is None:
+            raise SubscriptionError(f"there is no subscription {id!r}")
+        has_past = record.since != FOREVER_BEFORE
+        return self._past.of(record, self._index.read(record.query)) if has_past else Subscribed(id)
 
     def subscribe_many(self, table: pa.Table, *, dry_run: bool = False) -> Receipt:
         """Leave many standing queries at once: all that are good, and none of them if it fails.
@@ -188,6 +201,7 @@ class Engine:
         few = few_rows(table, self._index.read)
         with self._changing:
             receipt = self._replica.add(table) if few is None else self._replica.put(*few)
+            self._past.show(self._replica)
         self._tidy_if_needed()
         return receipt
 
@@ -203,6 +217,7 @@ class Engine:
             known = [name for name in names if name in self._index]
             if known:
                 self._replica.put([], [], known)
+            self._past.show(self._replica)
         self._tidy_if_needed(at_once=len(names) > 1)
         return len(known)
 
@@ -223,7 +238,7 @@ class Engine:
 
     # ------------------------------------------------------------------------------------------------ publications
 
-    def publish(
+    def publish(  # noqa: PLR0913  # each is a field, or says what is done with them
         self,
         *,
         id: str,
@@ -233,14 +248,16 @@ class Engine:
         topic: str | Iterable[str] | None = (),
         ts: datetime | None = None,
         expires: datetime | None = None,
+        self_join: bool | str = False,
         **attributes: Any,
     ) -> Matches:
         """All matches of one publication. Refuses with PublicationError. Without ``ts`` it happens now.
 
         If the engine keeps publications, this one is safe before it is matched. After ``expires`` it is nobody's past.
+        ``self_join`` names an attribute that is its key: the publications before it with the same value come with the
+        matches, as ``earlier``, the newest first (:class:`Joined`). True stands for its id.
 
-        They are named when somebody looks at them; to count them costs no more than to find them. An attribute may be
-        nested, as JSON is: see :class:`tidings.model.Publication`.
+        Matches are named when somebody looks at them. An attribute may be nested: see :class:`tidings.Publication`.
         """
         topics = (topic,) if isinstance(topic, str) else topic or ()
         if not isinstance(topics, Iterable):
@@ -249,9 +266,11 @@ class Engine:
         if time.monotonic() >= self._check_at_s:  # rarely: it is a system call, which releases the GIL
             self._mend()
         publication = Publication(id, text, ts, lat, lon, tuple(topics), kept)
-        found = self._committed((publication,), expires).match_one(publication)
-        self._count(1, len(found))
-        return found
+        snapshot, number = self._past.commit(publication, expires)
+        found = self._delivered(snapshot.match_one(publication), 1)
+        if not self_join:
+            return found
+        return Joined(found, self._past.earlier(publication, "id" if self_join is True else self_join, number))
 
     def match(self, table: pa.Table, *, sifter: Sifter | None = None) -> Matches:
         """All matches of many publications: a sequence that also gives a table, as numbers of names or as plain text.
@@ -269,19 +288,16 @@ class Engine:
         self._warn_of(table.schema)
         sifting = Sifter.of(table) if sifter is None else sifter
         posts = sifting.sift(table)[0]
-        found = self._committed(() if self._past is None else accepted(posts.table)).match(posts)
-        self._count(table.num_rows, len(found))
+        found = self._delivered(self._past.commit(posts)[0].match(posts), table.num_rows)
         if sifter is None and sifting.rejected:
             _log.warning("%s", sifting.summary())
         return found
 
-    def _committed(self, publications: Iterable[Publication], expires: datetime | None = None) -> Snapshot:
-        """The snapshot for publications that come now; they are kept if any are."""
-        if self._past is not None:
-            return self._past.commit(publications, expires, lambda: self._index.snapshot)
-        if expires is not None:
-            raise PublicationError("expires says how long a publication is kept; give the engine keep=timedelta(…) too")
-        return self._index.snapshot
+    def _delivered(self, found: Matches, posts: int) -> Matches:
+        """The matches that somebody gets of those that were found for so many publications."""
+        found = once_each(found) if self._distinct else found
+        self._count(posts, len(found))
+        return found
 
     def _warn_of(self, schema: pa.Schema) -> None:
         """Name the columns that are no attributes, each once."""
@@ -323,6 +339,7 @@ class Engine:
         """
         with self._changing:
             self._replica.refresh()
+            self._past.show(self._replica)
         self._tidy_if_needed()
         return self._replica.version
 
@@ -334,6 +351,8 @@ class Engine:
                 if self._expire_after is not None:
                     self._replica.expire(self._clock() - self._expire_after)
             self._index.compact()
+            with self._changing:
+                self._past.show(self._replica)
             self._save()
 
     def close(self) -> None:
@@ -345,8 +364,7 @@ class Engine:
                     self._save()
             finally:
                 self._saver.close()
-                if self._past is not None:
-                    self._past.close()
+                self._past.close()
 
     def __enter__(self) -> Engine:
         return self

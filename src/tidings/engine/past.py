@@ -2,140 +2,149 @@
 
 Publications and subscriptions with a past take turns: one sequencer orders them. A publication is committed and then
 matched with the subscriptions that were shown before it; a subscription is shown and then finds the publications that
-were committed before it. So each publication is past or future of a subscription, once.
+were committed before it. So each publication is past or future of a subscription, once. What is committed also says
+with which version of the subscriptions it is matched: so another process knows what was not.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import IO
 
-import pyarrow as pa
+import numpy as np
+import numpy.typing as npt
 
 from tidings.analysis import Analyser
+from tidings.arrays.locks import owned
 from tidings.engine.background import Background
+from tidings.engine.deliveries import has_already
+from tidings.engine.earlier import Earlier
+from tidings.engine.finding import PastFinder
+from tidings.engine.nothing_kept import GAP, PAST
+from tidings.engine.replica import Replica
+from tidings.engine.settings import check_keeping
+from tidings.engine.subscribed import Subscribed
 from tidings.index import GuardIndex
 from tidings.index.guard import Meaning
 from tidings.index.matcher import Clock
 from tidings.index.snapshot import Snapshot
-from tidings.index.subscribers import FOREVER_AFTER, FOREVER_BEFORE
 from tidings.index.subscribers import Row as IndexRow
-from tidings.language import Conjunction
-from tidings.language.atoms import Sequence
-from tidings.model import DataError, Match, Publication, PublicationError
+from tidings.model import DataError, Publication, PublicationError
+from tidings.model.values import value_text
+from tidings.storage.guards import MAX_KEY_CHARS, same_key
 from tidings.storage.kept import KeptPublications
-from tidings.storage.kept_rows import KeptRow
-from tidings.storage.keys import LATEST
-from tidings.storage.spaces import KeySpace, MemorySpace
+from tidings.storage.kept_block import Window
+from tidings.storage.kept_reader import KeptReader
+from tidings.storage.kept_rows import KeptRow, KeptRows, KeptTable
+from tidings.storage.keys import EARLIEST, LATEST
+from tidings.tables.checked import Publications
 from tidings.tables.columns import instant_key
-from tidings.tables.rows import publications
-
-KEPT, GAP = "kept", "kept.gap"
-"""What is kept in the folder of an engine, and a mark there that an engine has it open, or had, that keeps nothing."""
-
-_PROBES = 100
-"""After so many questions the index that verifies candidates is made anew, since it remembers all their terms."""
-
-
-class Subscribed(str):
-    """The id of a subscription, with its past: the matches of publications that came before it, the newest first.
-
-    ``complete``: whether all publications since its ``since`` were kept.
-    """
-
-    past: tuple[Match, ...]
-    complete: bool
-
-    def __new__(cls, name: str, past: Iterable[Match] = (), complete: bool = True) -> Subscribed:
-        made = super().__new__(cls, name)
-        made.past, made.complete = tuple(past), complete
-        return made
 
 
 class Past:
-    """The publications that an engine keeps, in memory or in its folder. ``order`` is held by whoever takes a turn."""
+    """The publications that an engine keeps, in memory or in its folder. The sequencer of publications and
+    subscriptions: :meth:`commit` and :meth:`show` take turns.
+
+    If another process keeps them in that folder, this one reads them.
+    """
 
     def __init__(
-        self, folder: Path | None, analyser: Analyser, clock: Clock, keep: timedelta, keep_bytes: int | None
+        self,
+        folder: Path | None,
+        analyser: Analyser,
+        clock: Clock,
+        keep: timedelta,
+        keep_bytes: int | None = None,
+        distinct: bool = False,
     ) -> None:
-        _check(keep, keep_bytes)
-        self.order = threading.Lock()
-        self._analyser = analyser
+        check_keeping(keep, keep_bytes)
+        self._order = threading.Lock()
+        self._shown: tuple[GuardIndex, Snapshot, int]
+        self._distinct = distinct
         self._clock = clock
         self._filing = Background()
-        self._verifying = threading.Lock()
-        self._probe, self._asked = GuardIndex(analyser), 0
-        now, span = instant_key(clock()), keep // timedelta(microseconds=1)
-        self._kept = KeptPublications(_space(folder), analyser, now, span, keep_bytes)
-        if folder is not None and (folder / GAP).exists():
-            self._kept.missed(now)
-            (folder / GAP).unlink()
+        self._lock = None if folder is None else _owned(folder / PAST)
+        self._kept: KeptPublications | KeptReader
+        if folder is not None and self._lock is None:
+            self._kept = KeptReader(folder / PAST, analyser)
+        else:
+            span = keep // timedelta(microseconds=1)
+            self._kept = _opened(folder, analyser, instant_key(clock()), span, keep_bytes)
+        self._finder = PastFinder(self._kept, analyser)
+        self._gap = None if folder is None else folder / GAP
 
-    def commit(
-        self, posts: Iterable[Publication], expires: datetime | None, snapshot: Callable[[], Snapshot]
-    ) -> Snapshot:
-        """Keep publications, and give the snapshot to match them with."""
-        rows, ends = list(posts), LATEST if expires is None else _instant(expires)
-        with self.order:
+    def show(self, replica: Replica) -> int | None:
+        """Let publications see what was changed; returns the number of the first that does.
+
+        One thread at a time. Another process tells the past by versions alone.
+        """
+        shown = replica.index, replica.index.snapshot, replica.version
+        with self._order:
+            self._shown = shown
+            return None if isinstance(self._kept, KeptReader) else self._kept.next_number
+
+    def commit(self, posts: Publication | Publications, expires: datetime | None = None) -> tuple[Snapshot, int]:
+        """Keep publications. Gives the snapshot to match them with, and the number of the first of them."""
+        kept, ends = self._kept, LATEST if expires is None else _instant(expires)
+        if isinstance(kept, KeptReader):
+            raise DataError(
+                "another process keeps the publications of this folder; publish there, or open the engine without keep"
+            )
+        with self._order:
             now = instant_key(self._clock())
-            self._kept.add([KeptRow(now, instant_key(p.ts) if p.ts else now, ends, p) for p in rows])
-            found = snapshot()
-        if self._kept.is_due:
-            self._filing.start(self._kept.file)
-        return found
+            (_, snapshot, version), number = self._shown, kept.next_number
+            if isinstance(posts, Publication):
+                kept.add(KeptRow.of(posts, now, ends, version))
+            elif len(posts):
+                kept.add(KeptTable(now, ends, version, posts.table))
+        if kept.is_due:
+            self._filing.start(kept.file)
+        return snapshot, number
 
-    @property
-    def next_number(self) -> int:
-        """All publications before it are past, for who takes a turn now."""
-        return self._kept.next_number
+    def earlier(self, publication: Publication, name: str, before: int) -> Earlier:
+        """The publications under the key of this one, before a number: those that have its value of ``name``."""
+        texts = {value_text(value) for value in publication.values(name)}
+        if not texts:
+            return Earlier([])
+        window = Window(EARLIEST, LATEST, instant_key(self._clock()), before, LATEST)
+        found = self._kept.read([same_key(publication, name)], window)
+        if max(map(len, texts)) > MAX_KEY_CHARS:  # it was cut
+            found = [each.verified(_have(each.rows(), name, texts)) for each in found]
+        return Earlier(found)
 
-    def of(self, row: IndexRow, meaning: Meaning, before: int) -> Subscribed:
-        """The past of a subscription: the publications before a number that answer it."""
-        name, subscriber, tag, _, version, since, until = row
-        candidates = self._kept.read(_form(meaning), since, until, before, instant_key(self._clock()))
-        with self._verifying:
-            alone = self._alone(row, meaning)
-            past = [
-                Match(found.row.publication.id, name, subscriber, tag, version)
-                for found in candidates
-                if found.is_sure or len(alone.match_one(found.row.publication))
-            ]
-        return Subscribed(name, past, since >= self._kept.whole_since)
+    def of(self, row: IndexRow, meaning: Meaning, before: int | None = None) -> Subscribed:
+        """The past of a subscription: the publications before a number that answer it; without a number, those that
+        were matched with a version before its own."""
+        now = instant_key(self._clock())
+        if self._gap is not None and self._gap.exists() and isinstance(self._kept, KeptPublications):
+            self._kept.missed(now)
+        found = self._finder.find(row, meaning, now, before)
+        if self._distinct and row[1]:
+            index, snapshot, _ = self._shown
+            found = [each.without(has_already(each.rows(), row, snapshot, index.record)) for each in found]
+        return self._finder.subscribed(row, found)
 
     def close(self) -> None:
         self._filing.join()
         self._kept.close()
-
-    def _alone(self, row: IndexRow, meaning: Meaning) -> Snapshot:
-        """Of an index that has this subscription alone. It is one for all, since it remembers words of posts."""
-        if self._asked == _PROBES:
-            self._probe, self._asked = GuardIndex(self._analyser), 0
-        self._asked += 1
-        self._probe.put([((*row[:5], FOREVER_BEFORE, FOREVER_AFTER), meaning)])
-        found = self._probe.snapshot
-        self._probe.remove([row[0]])
-        return found
+        if self._lock is not None:
+            self._lock.close()
 
 
-def keep_nothing(folder: Path | None) -> None:
-    """Leave a mark in a folder where publications were kept: what comes now is not, so their past is not complete."""
-    if folder is not None and (folder / KEPT).exists():
-        with suppress(OSError):  # a folder where nothing can be written
-            (folder / GAP).touch()
+def _opened(folder: Path | None, analyser: Analyser, now: int, keep: int, keep_bytes: int | None) -> KeptPublications:
+    kept = KeptPublications(None if folder is None else folder / PAST, analyser, now, keep, keep_bytes)
+    kept.drop_old(now)
+    if folder is not None and (folder / GAP).exists():
+        kept.missed(now)
+        (folder / GAP).unlink()
+    return kept
 
 
-def accepted(table: pa.Table) -> Iterator[Publication]:
-    """The publications of a table that was checked before."""
-    return (row for row in publications(table) if isinstance(row, Publication))
-
-
-def _form(meaning: Meaning) -> tuple[Conjunction, ...]:
-    if isinstance(meaning, tuple):
-        return meaning
-    return (Conjunction(tuple([Sequence((word,)) for word in meaning])),)
+def _have(rows: KeptRows, name: str, texts: set[str]) -> npt.NDArray[np.bool_]:
+    """Whether each publication has a value of ``name`` with one of these texts."""
+    return np.array([not texts.isdisjoint(map(value_text, post.values(name))) for post in rows.publications()])
 
 
 def _instant(expires: object) -> int:
@@ -144,16 +153,9 @@ def _instant(expires: object) -> int:
     return instant_key(expires)
 
 
-def _space(folder: Path | None) -> KeySpace:
-    if folder is None:
-        return MemorySpace()
-    from tidings.storage.rocks import RocksSpace  # noqa: PLC0415  # most engines do without RocksDB
-
-    return RocksSpace(folder / KEPT)
-
-
-def _check(keep: object, keep_bytes: object) -> None:
-    if not isinstance(keep, timedelta) or keep <= timedelta(0):
-        raise DataError(f"keep is a timedelta longer than nothing, or None to keep nothing, got {keep!r}")
-    if keep_bytes is not None and not (isinstance(keep_bytes, int) and keep_bytes > 0):
-        raise DataError(f"keep_bytes is how many bytes may be kept, a whole number, got {keep_bytes!r}")
+def _owned(folder: Path) -> IO[str] | None:
+    """The lock of a folder; None if another process keeps publications there."""
+    try:
+        return owned(folder)
+    except OSError as error:
+        raise DataError(f"cannot keep publications in {str(folder)!r}: {error.strerror or error}") from error

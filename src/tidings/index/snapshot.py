@@ -83,10 +83,11 @@ class Snapshot:
     state: Visible
     readers: Readers
 
-    def match(self, table: pa.Table | Publications, now: int | None = None) -> Matches:
+    def match(self, table: pa.Table | Publications, now: int | IntArray | None = None) -> Matches:
         """All matches of a table; of one that is not checked yet, rows that are no publications are left out.
 
-        ``now``: the key of the instant of a publication that has none, instead of the clock's.
+        ``now``: the key of the instant of a publication that has none, instead of the clock's; one for all, or one for
+        each row.
         """
         parts, counters = list[Deliveries](), Counters()
         for batch in _checked(table).batches(self.state.batch_rows):
@@ -132,17 +133,18 @@ class Snapshot:
         state, scratch = self.state, self.readers.scratch(self.state.terms)
         return scan_one(state, scratch.reader.read_one(publication, state.has_sequences), scratch)
 
-    def _deliveries(self, batch: Publications, now: int | None) -> tuple[list[Deliveries], Counters]:
+    def _deliveries(self, batch: Publications, now: int | IntArray | None) -> tuple[list[Deliveries], Counters]:
         """Who is to get which publication of a batch."""
         state, counters = self.state, np.zeros(3, dtype=np.int64)
         posts, scratch = _by_place(state, batch), self.readers.scratch(state.terms)
         read = scratch.reader.read(posts.table, state.has_sequences)
-        instants = instants_of(posts.table, instant_key(self.readers.clock()) if now is None else now)
+        now = instant_key(self.readers.clock()) if now is None else now
+        instants = instants_of(posts.table, now[posts.rows] if isinstance(now, np.ndarray) else now)
         found = [fanned_out(block, posts, instants, state.moment) for block in blocks(state, read, scratch, counters)]
         return found, Counters(*counters.tolist())
 
 
-def instants_of(table: pa.Table, now: int) -> IntArray:
+def instants_of(table: pa.Table, now: int | IntArray) -> IntArray:
     """The key of when each publication happened: now, where nobody says."""
     if "ts" not in table.column_names or not is_instant(table.schema.field("ts").type):
         return np.full(table.num_rows, now, dtype=np.int64)

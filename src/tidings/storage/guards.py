@@ -1,107 +1,155 @@
 """Under which keys is a kept publication filed, and which of them does a conjunction read? The dual of the index.
 
-Words, values and topics have a key each. Places and numbers are sorted: a region or a range reads a span of keys. A
-key may be cut short or stand for two values: what is read is a candidate, and is verified.
+Words, values and topics have a key each, with a list of those that have it. Numbers of attributes lie in columns, and
+those of fields in arrays of their own: a range compares all of them. A long key is cut short: what is read is a
+candidate, and is verified.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from datetime import datetime
 
 from tidings.index.predicates import range_keys
 from tidings.language import Conjunction, ResolvedAtom, Sequence
-from tidings.model import Publication
-from tidings.model.query import Equals, Range, Topic, Within
-from tidings.model.values import Value, equality_texts, value_text
+from tidings.language.atoms import FieldPrefix, FieldWords
+from tidings.model import Publication, Rectangle
+from tidings.model.query import Contains, EndsWith, Equals, Present, Range, Regex, StartsWith, Topic, Wildcard, Within
+from tidings.model.values import Held, Value, equality_texts, value_text
 from tidings.tables.columns import instant_key, number_key
-from tidings.terms import cells, labels
 
-MAX_KEY_BYTES = 256
-"""Of a value in a key; longer ones are cut."""
+MAX_KEY_CHARS = 256
+"""Of a value or a topic in a key; longer ones are cut. Words never are."""
 
-MAX_COVER = 8
-
-Span = tuple[bytes, bytes]
-"""A range of keys, its end excluded."""
-
-_FIELDS = ("id", "ts", "lat", "lon")
-_BIAS = 1 << 63
+_FIELDS = ("id", "text", "ts", "lat", "lon", "topic")
 
 
-def keys_of(publication: Publication) -> Iterator[bytes]:
+@dataclass(frozen=True, slots=True)
+class NumberRange:
+    """A column of numbers, and the keys that it may have, both included."""
+
+    column: str
+    low: int
+    high: int
+
+
+@dataclass(frozen=True, slots=True)
+class KeptGuard:
+    """What a publication has that answers a conjunction: a key of each of ``keys``, none of ``without``, one of the
+    ``ids`` if any, a number in each of the ``ranges``, a place in one rectangle of each of the ``regions``.
+
+    ``is_exact``: one that has all this does answer it. Others have to be verified.
+    """
+
+    keys: tuple[tuple[str, ...], ...] = ()
+    without: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
+    ranges: tuple[NumberRange, ...] = ()
+    regions: tuple[tuple[Rectangle, ...], ...] = ()
+    is_exact: bool = False
+
+    @classmethod
+    def of(cls, conjunction: Conjunction) -> KeptGuard:
+        required = conjunction.required
+        without = [word for atom in conjunction.forbidden if (word := _plain_word(atom))]
+        plain = [*filter(_plain_word, required)]
+        return cls(
+            tuple(keys for atom in required for keys in _keys(atom)),
+            tuple(word_key(word) for word in without),
+            tuple(text for atom in required for text in _ids(atom)),
+            tuple(_range(atom) for atom in required if isinstance(atom, Range) and atom.name not in ("text", "topic")),
+            tuple(atom.region.bounds() for atom in required if isinstance(atom, Within)),
+            len(plain) == len(required) and len(without) == len(conjunction.forbidden),
+        )
+
+
+def same_key(publication: Publication, name: str) -> KeptGuard:
+    """What the publications have whose ``name``, an attribute or ``id``, has a value that this one's has."""
+    texts = tuple(value_text(value) for value in publication.values(name))
+    return KeptGuard(ids=texts) if name == "id" else KeptGuard(keys=(tuple(_equality(name, text) for text in texts),))
+
+
+def keys_of(topics: Iterable[str], attributes: dict[str, Held]) -> Iterator[str]:
     """The keys of a publication but those of its words; some may come twice."""
-    for topic in publication.topics:
+    for topic in topics:
         steps = topic.split("/")
         for end in range(1, len(steps) + 1):
             yield _topic(steps[:end])
-    if publication.lon is not None and publication.lat is not None:
-        yield b"c" + labels.to_bytes(cells.cell(publication.lon, publication.lat))
-    for name in (*_FIELDS, *publication.attributes):
-        for value in publication.values(name):
+    for name, held in attributes.items():
+        yield _presence(name)
+        for value in held if isinstance(held, list | tuple) else (held,):
             yield _equality(name, value_text(value))
+
+
+def numbers_of(attributes: dict[str, Held]) -> Iterator[tuple[str, int]]:
+    """The columns in which a publication has numbers, and the key of each."""
+    for name, held in attributes.items():
+        for value in held if isinstance(held, list | tuple) else (held,):
             if not isinstance(value, str | bool):
-                yield _number(name, isinstance(value, datetime), _sortable(value))
+                yield column_name(name, isinstance(value, datetime)), _sortable(value)
 
 
-def spans_of(conjunction: Conjunction) -> list[list[Span]]:
-    """What a conjunction reads: a publication that answers it has a key in some span of each of these lists."""
-    found = [spans for atom in conjunction.required for spans in _exact(atom)]
-    return found or [spans for atom in conjunction.required if (spans := _areas(atom))][:1]
+def word_key(word: str) -> str:
+    """The key of the publications whose text has a word."""
+    return "w" + word
 
 
-def is_exact(conjunction: Conjunction) -> bool:
-    """Whether what :func:`spans_of` reads need not be verified: words alone are asked for."""
-    words = all(isinstance(atom, Sequence) and len(atom.words) == 1 for atom in conjunction.required)
-    return words and not conjunction.forbidden
+def column_name(name: str, is_instant: bool) -> str:
+    """The column of the numbers, or of the instants, that an attribute or a field has."""
+    return ("i" if is_instant else "n") + name
 
 
-def _exact(atom: ResolvedAtom) -> Iterator[list[Span]]:
+def _plain_word(atom: ResolvedAtom) -> str | None:
+    return atom.words[0] if isinstance(atom, Sequence) and len(atom.words) == 1 else None
+
+
+def _keys(atom: ResolvedAtom) -> Iterator[tuple[str, ...]]:
     match atom:
         case Sequence(words):
-            yield from ([_alone(word_key(word))] for word in words)
+            yield from ((word_key(word),) for word in words)
         case Topic(path) if "*" not in path:
-            yield [_alone(_topic(path))]
-        case Equals(name, literal, False) if name not in ("text", "topic"):
-            yield [_alone(_equality(name, text)) for text in equality_texts(literal)]
+            yield (_topic(path),)
+        case Equals(name, literal, False) if name not in _FIELDS:
+            yield tuple(_equality(name, text) for text in equality_texts(literal))
+        case (
+            Present(name)
+            | StartsWith(name)
+            | EndsWith(name)
+            | Contains(name)
+            | Wildcard(name)
+            | Regex(name)
+            | Equals(name)
+            | FieldWords(name)
+            | FieldPrefix(name)
+        ) if name not in _FIELDS:
+            yield (_presence(name),)
 
 
-def _areas(atom: ResolvedAtom) -> list[Span]:
-    match atom:
-        case Within(region):
-            ends = map(labels.descendants, cells.cover(region, MAX_COVER))
-            return [(b"c" + labels.to_bytes(first), b"c" + labels.to_bytes(last + 1)) for first, last in ends]
-        case Range(name) if name not in ("text", "topic"):
-            (_, is_instant), low, high = range_keys(atom)
-            return [(_number(name, is_instant, low), _number(name, is_instant, high) + b"\xff" * 9)]
-        case _:
-            return []
+def _ids(atom: ResolvedAtom) -> frozenset[str]:
+    return (
+        equality_texts(atom.value)
+        if isinstance(atom, Equals) and atom.name == "id" and not atom.folded
+        else frozenset()
+    )
 
 
-def word_key(word: str) -> bytes:
-    """The key of the publications whose text has a word."""
-    return b"w" + _cut(word) + b"\0"
+def _range(asked: Range) -> NumberRange:
+    (name, is_instant), low, high = range_keys(asked)
+    return NumberRange(column_name(name, is_instant), low, high)
 
 
-def _topic(steps: Iterable[str]) -> bytes:
-    return b"t" + _cut("/".join(steps)) + b"\0"
+def _topic(steps: Iterable[str]) -> str:
+    return "t" + "/".join(steps)[:MAX_KEY_CHARS]
 
 
-def _equality(name: str, text: str) -> bytes:
-    return b"e" + _cut(name) + b"\0" + _cut(text) + b"\0"
+def _presence(name: str) -> str:
+    return "a" + name[:MAX_KEY_CHARS]
 
 
-def _number(name: str, is_instant: bool, key: int) -> bytes:
-    return (b"i" if is_instant else b"n") + _cut(name) + b"\0" + (key + _BIAS).to_bytes(8, "big")
+def _equality(name: str, text: str) -> str:
+    return f"e{name[:MAX_KEY_CHARS]}\0{text[:MAX_KEY_CHARS]}"
 
 
 def _sortable(value: Value) -> int:
     return instant_key(value) if isinstance(value, datetime) else number_key(float(value))
-
-
-def _cut(text: str) -> bytes:
-    return text.encode()[:MAX_KEY_BYTES].replace(b"\0", b"\1")
-
-
-def _alone(key: bytes) -> Span:
-    return key, key + b"\xff" * 9

@@ -1,0 +1,213 @@
+"""Which of these publications may answer a query? A block: publications as columns, and lists of those with a key.
+
+A block never changes. It is in memory, or mapped from a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidings.analysis.fast import FastAnalyser
+from tidings.arrays import IdArray, IntArray, NamedArrays
+from tidings.arrays.files import named, open_verified, write_arrays
+from tidings.arrays.strings import text_bytes
+from tidings.model import DataError
+from tidings.storage.guards import KeptGuard, column_name, keys_of, numbers_of, word_key
+from tidings.storage.kept_lists import TEXT, KeptLists, encoded
+from tidings.storage.kept_rows import KeptRows, rest_of
+from tidings.tables.columns import number_keys
+
+FORMAT = 1
+_TEXTS = ("ids", "texts", "rests")
+_LISTS, _NUMBERS = "lists_", "numbers_"
+_FIELD_COLUMNS = {column_name("ts", True): "ts", column_name("lat", False): "lat", column_name("lon", False): "lon"}
+_NO_VALUES = np.zeros(0, dtype=np.int64)
+
+
+class Window(NamedTuple):
+    """Publications that happened in ``[since, until)``, end after ``now``, have a number under ``before`` and were
+    matched with a version under ``version``."""
+
+    since: int
+    until: int
+    now: int
+    before: int
+    version: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeptBlock:
+    """Publications with numbers in a row, ``first`` being the first: ``lists`` by key, ``numbers`` by column."""
+
+    first: int
+    rows: KeptRows
+    lists: KeptLists
+    numbers: KeptLists
+
+    @classmethod
+    def of(cls, first: int, rows: KeptRows, analyser: FastAnalyser) -> KeptBlock:
+        """Read and file them."""
+        sets = analyser.analyse(rows.texts)
+        places = np.repeat(np.arange(len(rows), dtype=np.int32), np.diff(sets.offsets))
+        words, codes = np.unique(sets.ids, return_inverse=True)
+        names = [word_key(word) for word in analyser.vocabulary.some(words.tolist())]
+        lists = KeptLists.of(pa.array(names, TEXT), codes.astype(np.int64), places, _NO_VALUES)
+        keys, key_places, columns, column_places, values = _rest_keys(rows)
+        others = KeptLists.of(*encoded(keys), np.array(key_places, dtype=np.int32), _NO_VALUES)
+        numbers = np.array(column_places, dtype=np.int32), np.array(values, dtype=np.int64)
+        joined = KeptLists.joined([lists, others], (0, 0)) if keys else lists
+        return cls(first, rows, joined, KeptLists.of(*encoded(columns), *numbers))
+
+    @classmethod
+    def joined(cls, blocks: Sequence[KeptBlock]) -> KeptBlock:
+        """One of several, each with the numbers that follow those of the one before."""
+        if len(blocks) == 1:
+            return blocks[0]
+        first = blocks[0].first
+        bases = [block.first - first for block in blocks]
+        rows = KeptRows.joined([block.rows for block in blocks])
+        lists = KeptLists.joined([block.lists for block in blocks], bases)
+        return cls(first, rows, lists, KeptLists.joined([block.numbers for block in blocks], bases))
+
+    @classmethod
+    def opened(cls, path: Path) -> KeptBlock:
+        """The block of a file, which is read once; DataError if it is damaged."""
+        file = open_verified(path)
+        try:
+            if file.meta["format"] != FORMAT:
+                raise DataError(f"{str(path)!r} has the format {file.meta['format']!r}, this tidings reads {FORMAT}")
+            return cls(int(file.meta["first"]), _rows(file.arrays), *(
+                KeptLists.from_arrays(file.arrays, prefix) for prefix in (_LISTS, _NUMBERS)
+            ))  # fmt: skip
+        except (KeyError, TypeError) as error:
+            raise DataError(f"{str(path)!r} has no publications that were kept: {error!r} is missing") from error
+
+    def save(self, path: Path) -> None:
+        """Write it to a file, whole or not at all."""
+        arrays: NamedArrays = {}
+        for field in fields(KeptRows):
+            column = getattr(self.rows, field.name)
+            if field.name in _TEXTS:
+                data, bounds = text_bytes(column)
+                arrays[f"{field.name}_offsets"] = bounds - bounds[0]
+                arrays[f"{field.name}_data"] = data[bounds[0] : bounds[-1]]
+            else:
+                arrays[field.name] = column
+        arrays |= self.lists.arrays(_LISTS) | self.numbers.arrays(_NUMBERS)
+        write_arrays(path, arrays, named(path, {"format": FORMAT, "first": self.first}))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def candidates(self, asked: Sequence[KeptGuard], window: Window) -> FoundInBlock:
+        """Those that may answer one of some conjunctions, the newest first."""
+        found = [self._places(each) for each in asked]
+        places = np.unique(np.concatenate(found)) if len(found) > 1 else found[0]
+        is_sure = np.zeros(len(places), dtype=np.bool_)
+        for each, own in zip(asked, found, strict=True):
+            if each.is_exact:
+                is_sure |= np.isin(places, own, assume_unique=True) if len(found) > 1 else True
+        chosen = np.flatnonzero(self._within(places, window))[::-1]
+        return FoundInBlock(self, places[chosen], is_sure[chosen])
+
+    def _within(self, places: IdArray, window: Window) -> npt.NDArray[np.bool_]:
+        rows, (since, until, now, before, version) = self.rows, window
+        happened = rows.happened[places]
+        chosen = (since <= happened) & (happened < until) & (now < rows.ends[places])
+        if self.first + len(self) > before:
+            chosen &= places < before - self.first
+        return chosen & (rows.version[places] < version)
+
+    def _places(self, asked: KeptGuard) -> IdArray:
+        """Those that may answer a conjunction."""
+        left: IdArray | None = None
+        for own in sorted((self.lists.with_any(keys) for keys in asked.keys), key=len):
+            left = own if left is None else np.intersect1d(left, own, assume_unique=True)
+        for wanted in asked.ranges if left is None or len(left) else ():
+            left = self._in_range(left, wanted.column, wanted.low, wanted.high)
+        if left is None:
+            left = self._with_ids(asked.ids) if asked.ids else np.arange(len(self), dtype=np.int32)
+        for boxes in asked.regions:
+            lon, lat = self.rows.lon[left], self.rows.lat[left]
+            inside = [(b.west <= lon) & (lon <= b.east) & (b.south <= lat) & (lat <= b.north) for b in boxes]
+            left = left[np.any(inside, axis=0)]
+        for key in asked.without:
+            left = np.setdiff1d(left, self.lists.with_key(key), assume_unique=True)
+        return left
+
+    def _in_range(self, left: IdArray | None, column: str, low: int, high: int) -> IdArray:
+        if column in _FIELD_COLUMNS:
+            values = getattr(self.rows, _FIELD_COLUMNS[column])
+            keys = values if values.dtype == np.int64 else number_keys(values)
+            own = np.flatnonzero((low <= keys) & (keys <= high)).astype(np.int32)
+        else:
+            own = self.numbers.between(column, low, high)
+        return own if left is None else np.intersect1d(left, own, assume_unique=True)
+
+    def _with_ids(self, ids: Sequence[str]) -> IdArray:
+        has_one = pc.is_in(self.rows.ids, pa.array(ids, TEXT)).to_numpy(zero_copy_only=False)
+        return np.flatnonzero(has_one).astype(np.int32)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FoundInBlock:
+    """Places in a block, the newest first, and for each whether it does answer the query, or has to be verified."""
+
+    block: KeptBlock
+    places: IdArray
+    is_sure: npt.NDArray[np.bool_]
+
+    def ids(self) -> list[str]:
+        """The ids of the publications."""
+        found: list[str] = self.block.rows.ids.take(pa.array(self.places)).to_pylist()
+        return found
+
+    def rows(self, chosen: npt.NDArray[np.bool_] | slice = slice(None)) -> KeptRows:
+        """The publications, or some of them."""
+        return self.block.rows.taken(self.places[chosen])
+
+    def without(self, left_out: npt.NDArray[np.bool_]) -> FoundInBlock:
+        """Without some of them."""
+        return FoundInBlock(self.block, self.places[~left_out], self.is_sure[~left_out])
+
+    def verified(self, answers: npt.NDArray[np.bool_]) -> FoundInBlock:
+        """Those that do answer the query: ``answers`` says it of those that had to be verified."""
+        is_sure = self.is_sure.copy()
+        is_sure[~self.is_sure] = answers
+        return FoundInBlock(self.block, self.places[is_sure], is_sure[is_sure])
+
+
+def _rest_keys(rows: KeptRows) -> tuple[list[str], list[int], list[str], list[int], list[int]]:
+    """Keys of topics and attributes with the places that have them; columns of numbers, their places and values."""
+    keys, key_places, columns, column_places, values = list[str](), list[int](), list[str](), list[int](), list[int]()
+    some = rows.with_rest
+    for place, rest in zip(some, rows.rests.take(pa.array(some, pa.int64())).to_pylist(), strict=True):
+        topics, attributes = rest_of(rest)
+        own = dict.fromkeys(keys_of(topics, attributes))
+        keys += own
+        key_places += [place] * len(own)
+        for column, value in numbers_of(attributes):
+            columns.append(column)
+            column_places.append(place)
+            values.append(value)
+    return keys, key_places, columns, column_places, values
+
+
+def _rows(arrays: NamedArrays) -> KeptRows:
+    return KeptRows(**{
+        field.name: _texts(arrays[f"{field.name}_offsets"], arrays[f"{field.name}_data"])
+        if field.name in _TEXTS else arrays[field.name]
+        for field in fields(KeptRows)
+    })  # fmt: skip
+
+
+def _texts(offsets: IntArray, data: npt.NDArray[np.uint8]) -> pa.LargeStringArray:
+    return pa.Array.from_buffers(TEXT, len(offsets) - 1, [None, pa.py_buffer(offsets), pa.py_buffer(data)])

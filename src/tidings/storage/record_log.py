@@ -1,0 +1,113 @@
+"""How is a record safe before anybody acts on it? It is appended to a mapped file.
+
+Copying into a mapped file takes a microsecond and no system call. What was copied belongs to the kernel: it survives
+the end of the process, however that comes. Room is made ahead, with zeros, so a full disk is told by the call that
+needs room and never by a signal. A record is its length, the CRC-32 of its bytes, and its bytes; a length of zero is
+the end. Of a record that was being copied when the process died the checksum is wrong.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from struct import Struct
+
+from tidings.model import DataError
+
+STEP_BYTES = 1 << 20
+"""A file grows by so much at least."""
+
+_HEAD = Struct("<II")
+_END_BYTES = _HEAD.size
+
+
+class RecordLog:
+    """A file that is appended to by one process, at the end of what it holds; made if it is not there."""
+
+    def __init__(self, path: Path, position: int = 0) -> None:
+        """``position``: where the records end, as :func:`read_records` says; what comes after it is overwritten."""
+        self._path = path
+        self._position = position
+        self._file = path.open("r+b" if path.exists() else "x+b", buffering=0)
+        size = os.fstat(self._file.fileno()).st_size
+        self._map = mmap.mmap(self._file.fileno(), size) if size else None
+        self._room = size
+        if size > position:
+            self._clear(position, size)
+
+    @property
+    def size_bytes(self) -> int:
+        """How long the records are together."""
+        return self._position
+
+    def append(self, record: bytes) -> None:
+        """Add a record. When this returns, it outlives the process; if it fails, nothing was added."""
+        start = self._position
+        end = start + _HEAD.size + len(record)
+        if end + _END_BYTES > self._room or self._map is None:
+            self._make_room(end + _END_BYTES)
+        assert self._map is not None
+        self._map[start:end] = _HEAD.pack(len(record), zlib.crc32(record)) + record
+        self._position = end
+
+    def close(self) -> None:
+        if self._map is not None:
+            self._map.close()
+            self._map = None
+        self._file.close()
+
+    def _make_room(self, size: int) -> None:
+        room = -(-size // STEP_BYTES) * STEP_BYTES
+        try:
+            write_zeros(self._file.fileno(), self._room, room)
+            mapped = mmap.mmap(self._file.fileno(), room)
+        except OSError as error:
+            raise DataError(
+                f"cannot keep a publication in {str(self._path)!r}: {error.strerror or error}; make room"
+            ) from error
+        if self._map is not None:
+            self._map.close()
+        self._map, self._room = mapped, room
+
+    def _clear(self, position: int, size: int) -> None:
+        """Remove what is left of a record that was not finished: the one after it must not seem to go on."""
+        assert self._map is not None
+        self._map[position:size] = bytes(size - position)
+
+
+def write_zeros(file: int, start: int, end: int) -> None:
+    """Fill a part of a file, so that the disk has room for it."""
+    zeros = bytes(STEP_BYTES)
+    while start < end:
+        start += os.pwrite(file, zeros[: end - start], start)
+
+
+def read_records(path: Path, position: int = 0) -> Iterator[tuple[bytes, int]]:
+    """The records of a file from a position on, each with the position behind it, up to the first that is not whole."""
+    content = path.read_bytes() if position == 0 else _rest(path, position)
+    at = 0
+    while at + _HEAD.size <= len(content):
+        length, crc = _HEAD.unpack_from(content, at)
+        record = content[at + _HEAD.size : at + _HEAD.size + length]
+        if not length or len(record) < length or zlib.crc32(record) != crc:
+            return
+        at += _HEAD.size + length
+        yield record, position + at
+
+
+def is_damaged(path: Path, position: int) -> bool:
+    """Whether a whole record lies behind one that is not: a process that died leaves none."""
+    content = _rest(path, position)
+    if len(content) < _HEAD.size:
+        return False
+    length, _ = _HEAD.unpack_from(content)
+    return any(True for _ in read_records(path, position + _HEAD.size + length)) if length else any(content)
+
+
+def _rest(path: Path, position: int) -> bytes:
+    with path.open("rb") as file:
+        file.seek(position)
+        return file.read()
