@@ -4,6 +4,7 @@
 
     registry = "alerts"            # a folder, see tidings subscribe; paths begin at the folder of this file
     checkpoint = "state"
+    keep = "24h"                   # may be left out: how long posts are kept, for subscriptions that begin in the past
 
     [source]
     format = "files"               # path, files_per_batch, schema
@@ -31,7 +32,7 @@
     [overload]                     # may be left out: then posts wait, and nothing is lost
     delay_s = 5.0                  # policy, first_limit, delta, top, spared
 
-    [columns]                      # may be left out: id, text, ts, lat, lon, topic
+    [columns]                      # may be left out: id, text, ts, lat, lon, topic, expires
     id = "tweet_id"
 
     [spark]                        # may be left out: any setting of Spark
@@ -40,9 +41,11 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -62,6 +65,8 @@ from tidings.spark.sinks import ConsoleSink, KafkaSink, Sink
 from tidings.spark.sources import check_batch_size
 
 _T = TypeVar("_T")
+_SPAN = re.compile(r"([0-9]{1,6})([smhd])")
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 _CEILING = 2
 """A bound that stays as long as a query runs is so many times what was measured before."""
 
@@ -107,6 +112,7 @@ class Config:
     overload: Overload | None = None
     placement: PlacementPolicy = field(default_factory=PlacementPolicy)
     balance: Balance | None = None
+    keep: timedelta | None = None
 
     @classmethod
     def read(cls, file: Path) -> Config:
@@ -119,6 +125,7 @@ class Config:
         known = {
             "registry",
             "checkpoint",
+            "keep",
             "source",
             "sink",
             "trigger",
@@ -131,7 +138,7 @@ class Config:
             "spark",
         }
         reader.check("the file", found, known, {"registry", "checkpoint", "source", "sink"})
-        for name in known - {"registry", "checkpoint"}:
+        for name in known - {"registry", "checkpoint", "keep"}:
             if not isinstance(found.get(name, {}), dict):
                 raise reader.error(f"{name} is a section: [{name}]")
         source = reader.source(found["source"])
@@ -148,6 +155,7 @@ class Config:
             reader.value("overload", Overload, found["overload"]) if "overload" in found else None,
             reader.value("placement", PlacementPolicy, found.get("placement", {})),
             reader.value("balance", Balance, found["balance"]) if "balance" in found else None,
+            reader.span("keep", found["keep"]) if "keep" in found else None,
         )
 
     def session(self) -> SparkSession:
@@ -172,6 +180,7 @@ class Config:
             overload=self.overload or "block",
             placement=self.placement,
             balance=self.balance,
+            keep=self.keep,
         )
 
     def _publications(self, spark: SparkSession) -> DataFrame:
@@ -214,6 +223,13 @@ class _Reader:
         if not isinstance(found, str) or not found:
             raise self.error(f"{name} is the name of a folder, got {found!r}")
         return self.file.parent / found
+
+    def span(self, name: str, found: object) -> timedelta:
+        """A length of time: a number and s, m, h or d."""
+        read = _SPAN.fullmatch(found) if isinstance(found, str) else None
+        if read is None or not int(read[1]):
+            raise self.error(f'{name} is a length of time such as "90s", "30m", "24h" or "7d", got {found!r}')
+        return timedelta(**{_UNITS[read[2]]: int(read[1])})
 
     def value(self, where: str, kind: Callable[..., _T], found: Mapping[str, Any]) -> _T:
         """A value of a frozen class, whose fields are the keys."""
