@@ -22,6 +22,7 @@ from benchmarks.names import (
     Source,
     SparkPart,
 )
+from benchmarks.pipeline_past import EXAMPLE, pipeline_past
 from tidings.cli.format import Format
 from tidings.cli.terminal import say
 from tidings.model import TidingsError
@@ -554,6 +555,9 @@ def storage(
     with progress("operations", steps_in_all(operations)) as advance:
         figures = measure(places(data, operations, seed), rate, seed, advance)
     _tell("storage", data, figures, seed, output_format, save)
+
+
+app.command(name="pipeline-past", epilog=EXAMPLE)(pipeline_past)
 
 
 def _tell(

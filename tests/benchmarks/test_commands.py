@@ -24,6 +24,7 @@ NAMES = [
     "registry",
     "router",
     "storage",
+    "pipeline-past",
 ]
 
 
