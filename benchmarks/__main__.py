@@ -25,6 +25,7 @@ from benchmarks.names import (
     Source,
     SparkPart,
 )
+from benchmarks.pipeline_past import EXAMPLE, pipeline_past
 from tidings.cli.format import Format
 from tidings.cli.terminal import say
 from tidings.model import TidingsError
@@ -547,6 +548,9 @@ def compare(  # noqa: PLR0913, PLR0917  (options)
 
 
 app.command(epilog=keep.EXAMPLE)(keep.keep)
+
+
+app.command(name="pipeline-past", epilog=EXAMPLE)(pipeline_past)
 
 
 def _tell(

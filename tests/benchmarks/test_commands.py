@@ -24,6 +24,8 @@ NAMES = [
     "registry",
     "router",
     "lsm",
+    "keep",
+    "pipeline-past",
 ]
 
 

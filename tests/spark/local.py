@@ -38,7 +38,7 @@ class Local:
 
     @property
     def sparkSession(self) -> Any:  # noqa: N802
-        return SimpleNamespace(conf=SimpleNamespace(get=lambda _, default: default))
+        return SimpleNamespace(conf=SimpleNamespace(get=lambda _, default: default), range=numbered)
 
     def __getitem__(self, name: str) -> str:
         return name
@@ -52,5 +52,14 @@ class Local:
     def mapInArrow(self, work: Callable[[Any], Iterable[pa.RecordBatch]], _: object) -> Local:  # noqa: N802
         return Local(lambda: list(work(iter(self.rows()))))
 
+    def union(self, other: Local) -> Local:
+        return Local(lambda: [*self.rows(), *other.rows()])
+
     def collect(self) -> list[tuple[Any, ...]]:
         return [row for batch in self.rows() for row in zip(*(column.to_pylist() for column in batch), strict=True)]
+
+
+def numbered(start: int, end: int, step: int, tasks: int) -> Local:
+    """Numbers, as a session gives them."""
+    assert 0 < tasks <= end - start
+    return Local.of(pa.table({"id": pa.array(range(start, end, step), pa.int64())}))

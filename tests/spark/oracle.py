@@ -88,6 +88,16 @@ def change(registry: Registry, rng: random.Random) -> None:
         registry.remove(f"s{name}" for name in rng.sample(range(200), 10))
 
 
+def ask_for_the_past(registry: Registry, rng: random.Random) -> None:
+    """Subscriptions come that begin with some post, most of them before now, and few of which end."""
+    rows = subscriptions(rng, rng.randint(5, 40)).to_pylist()
+    instants = sample()[1]
+    for row in rows:
+        row["since"] = rng.choice([None, *[rng.choice(instants[:1500]) for _ in range(4)]])
+        row["until"] = rng.choice([None, None, (row["since"] or instants[0]) + timedelta(seconds=rng.choice([1, 2]))])
+    registry.add(pa.Table.from_pylist(rows, SUBSCRIPTION))
+
+
 def subscribe_on(path: Path, seed: int, told: Path, enough: Event) -> None:
     """Change a registry until it is enough or the test is gone, and write down what each version was told to be."""
     registry, rng, test = Registry(path), random.Random(seed), parent_process()
@@ -142,11 +152,16 @@ def _ends(checkpoint: Path) -> dict[int, dict[str, Any]]:
 
 
 def expected(
-    checkpoint: Path, registry: Registry, batches: dict[int, pa.Table] | None = None, *, sheds: bool = True
+    checkpoint: Path,
+    registry: Registry,
+    batches: dict[int, pa.Table] | None = None,
+    *,
+    sheds: bool = True,
+    keep: timedelta | None = None,
 ) -> dict[int, list[Row]]:
     """The matches of each batch, in order; without ``batches``, of those that were files.
 
-    What was pinned to be shed is left out, unless it ``sheds`` nothing.
+    What was pinned to be shed is left out, unless it ``sheds`` nothing. With ``keep``, new subscriptions have a past.
     """
     if batches is None:
         files = batches_of_files(checkpoint).items()
@@ -158,7 +173,21 @@ def expected(
         assert pin is not None, f"batch {batch} has no pin"
         matched = left(posts, pin.cut, pin.layout) if sheds and pin.cut is not None else posts
         found[batch] = brute(matched, registry, pin.version)
+        if keep is not None and batch:
+            found[batch] = sorted(found[batch] + past(checkpoint, registry, batches, batch, keep))
     return found
+
+
+def past(checkpoint: Path, registry: Registry, batches: dict[int, pa.Table], batch: int, keep: timedelta) -> list[Row]:
+    """What subscriptions with a ``since`` find in earlier batches, that live at the pin of a batch and came after the
+    pin of the batch before it."""
+    pins = {number: pin for number in batches if (pin := PipelineFolder(checkpoint).journal.pin(number))}
+    live, before = plain.live(Path(registry.path), pins[batch].version), pins[batch - 1].version
+    new = {name: row for name, row in live.items() if row["since"] is not None and row["query_version"] > before}
+    rows: list[Row] = []
+    for number in (number for number in batches if number < batch and pins[number].at >= pins[batch].at - keep):
+        rows += found_by(batches[number], new)
+    return rows
 
 
 def left(posts: pa.Table, cut: Cut, layout: str) -> pa.Table:
@@ -183,12 +212,16 @@ def left(posts: pa.Table, cut: Cut, layout: str) -> pa.Table:
 
 def brute(posts: pa.Table, registry: Registry, version: int) -> list[Row]:
     """The matches of some posts with the subscriptions of one version, in order."""
-    asked = plain.live(Path(registry.path), version)
+    return sorted(found_by(posts, plain.live(Path(registry.path), version)))
+
+
+def found_by(posts: pa.Table, asked: dict[str, dict[str, Any]]) -> list[Row]:
+    """The matches of some posts with some subscriptions."""
     ids, instants = posts["id"].to_pylist(), posts["ts"].to_pylist()
-    return sorted(
+    return [
         (ids[at], name, *(asked[name][column] for column in ("subscriber", "tag", "query_version")), instants[at])
         for at, name in plain.pairs(posts, asked)
-    )
+    ]
 
 
 def rows_of(table: pa.Table) -> list[Row]:

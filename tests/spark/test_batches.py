@@ -56,8 +56,8 @@ def test_a_batch_that_is_run_again_has_its_version_its_mapping_its_instant_and_i
 
     def write(_: Handler, find: Callable[..., Any], batch: object) -> Notes:
         assert isinstance(find, partial)
-        _, release, _, at, _ = find.args
-        ran.append((release, at, find.keywords["cut"]))
+        _, release, _, conditions = find.args
+        ran.append((release, conditions.now, conditions.cut))
         if len(ran) == 1:
             raise OSError("the disk is full")
         return Notes.read([])

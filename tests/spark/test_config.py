@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,17 @@ id = "tweet_id"
     assert config.spark == {"spark.master": "local[1]"}
 
 
+def test_keep_is_a_length_of_time(tmp_path: Path) -> None:
+    for text, span in (
+        ("90s", timedelta(seconds=90)),
+        ("24h", timedelta(days=1)),
+        ("30m", timedelta(minutes=30)),
+        ("7d", timedelta(days=7)),
+    ):
+        assert read(tmp_path, f'keep = "{text}"\n{LEAST}').keep == span
+    assert read(tmp_path, LEAST).keep is None
+
+
 def test_each_sink_can_be_named(tmp_path: Path) -> None:
     parquet = 'format = "parquet"\npath = "matches"'
     for text, sink in (
@@ -136,6 +148,9 @@ def test_each_sink_can_be_named(tmp_path: Path) -> None:
         ),
         ('path = "matches"', 'path = "matches"\n[overload]\npolicy = "best"', "no shedding policy 'best'"),
         ('path = "matches"', 'path = "matches"\n[balance]\nselect = "best"', "choose dp, gr, si or ra"),
+        ('registry = "alerts"', 'registry = "alerts"\nkeep = "a day"', "such as .*7d.*, got 'a day'"),
+        ('registry = "alerts"', 'registry = "alerts"\nkeep = 3600', "keep is a length of time .* got 3600"),
+        ('registry = "alerts"', 'registry = "alerts"\nkeep = "0h"', "keep is a length of time .* got '0h'"),
     ],
 )
 def test_what_is_wrong_is_told(old: str, new: str, complaint: str, tmp_path: Path) -> None:

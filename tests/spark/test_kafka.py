@@ -7,6 +7,7 @@ import os
 import random
 import shutil
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from uuid import uuid4
 
@@ -130,6 +131,20 @@ def test_nested_records_match_as_a_plain_evaluation_says(topics: Topics, tmp_pat
         posts_from_kafka(topics.spark, topics.servers, posts, nested.SCHEMA), registry, take, tmp_path / "state"
     ).run()
     assert sorted(matches) == nested.expected()
+
+
+def test_nested_records_are_kept_for_the_past_of_later_subscriptions(topics: Topics, tmp_path: Path) -> None:
+    posts = topics.new(*((event["id"], json.dumps(event)) for event in nested.EVENTS))
+    registry, matches = Registry(tmp_path / "registry"), f"topic-{uuid4().hex}"
+    stream = posts_from_kafka(topics.spark, topics.servers, posts, nested.SCHEMA)
+    sink, keep = KafkaSink(topics.servers, matches), timedelta(hours=1)
+    Pipeline(stream, registry, sink, tmp_path / "state", keep=keep).run()
+    since = pa.repeat(pa.scalar("2020-01-01"), len(nested.ASKED))
+    registry.add(nested.ASKED.append_column("since", since))
+    topics.write(posts, ("later", json.dumps({"id": "later", "text": "rain"})))
+    Pipeline(stream, registry, sink, tmp_path / "state", keep=keep).run()
+    keys = [json.loads(row["key"]) for row in topics.read(matches).collect()]
+    assert sorted((post, name) for post, name, _ in keys) == nested.expected()
 
 
 def test_what_is_no_post_is_kept_aside_and_its_neighbours_go_on(topics: Topics, tmp_path: Path) -> None:

@@ -22,13 +22,31 @@ _PIN, _REPORT = ".pin.json", ".report.json"
 
 
 @dataclass(frozen=True, slots=True)
+class PastPin:
+    """What is past for a batch whose posts are kept (:mod:`tidings.cluster.past`); instants are microseconds.
+
+    New are the ``subscriptions`` with a ``since`` that came after the version ``after``. Past are the kept posts of
+    earlier batches that came at ``oldest`` or later and happened in ``[since, until)``, which the new ones lie in.
+    ``incomplete`` of them begin before ``whole_since``, and posts of then are not all kept.
+    """
+
+    after: int
+    oldest: int
+    subscriptions: int = 0
+    incomplete: int = 0
+    since: int = 0
+    until: int = 0
+    whole_since: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Pin:
     """What a batch is run with: ``at`` is the instant of publications that have none.
 
     ``mapping`` is a name (:mod:`tidings.cluster.mappings`), empty where it is not told. ``cut`` is what is left undone
     in an overload; None: nothing. ``placement`` is the name of a :class:`tidings.placement.PlacementPolicy`. ``mark``
     is that of the version (:mod:`tidings.registry.history`), ``offsets`` a hash of which posts are in the batch; both
-    are empty in pins from before there were any.
+    are empty in pins from before there were any. ``past`` is None where posts are not kept.
     """
 
     batch: int
@@ -41,6 +59,7 @@ class Pin:
     placement: str = "rarest"
     mark: str = ""
     offsets: str = ""
+    past: PastPin | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +79,18 @@ class MatcherReport:
 
 
 @dataclass(frozen=True, slots=True)
+class PastReport:
+    """How many new subscriptions have a past, and how many of these begin before ``whole_since`` (ISO 8601), when not
+    all posts were kept; the kept posts that were looked at, and the matches, which the batch delivers with its own."""
+
+    subscriptions: int
+    incomplete: int
+    whole_since: str
+    posts: int
+    matches: int
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """How a batch went: posts in, of which some were rejected, matches out, and what each matcher did.
 
@@ -68,7 +99,7 @@ class Report:
 
     ``level`` is how much was shed in an overload, 0 for nothing: ``posts_cut`` posts went to fewer matchers than they
     should, ``posts_dropped`` of them to none, ``copies_shed`` times a post was not sent to a matcher. ``lost`` is an
-    estimate of the matches that are missing for it.
+    estimate of the matches that are missing for it. ``past`` is None if no new subscription has one.
     """
 
     batch: int
@@ -83,6 +114,7 @@ class Report:
     posts_dropped: int = 0
     copies_shed: int = 0
     lost: float = 0.0
+    past: PastReport | None = None
 
     def record(self) -> dict[str, Any]:
         """For JSON."""
@@ -124,8 +156,9 @@ class Journal:
         if found is None:
             return None
         try:
-            cut, at = found.get("cut"), read_instant(found["at"])
-            pin = Pin(**found | {"at": at, "cut": None if cut is None else Cut(**cut)})
+            cut, past, at = found.get("cut"), found.get("past"), read_instant(found["at"])
+            values = {"cut": None if cut is None else Cut(**cut), "past": None if past is None else PastPin(**past)}
+            pin = Pin(**found | {"at": at} | values)
             whole, texts = (pin.batch, pin.version, pin.matchers), (pin.layout, pin.mapping, pin.mark, pin.offsets)
             if {*map(type, whole)} != {int} or {*map(type, texts)} != {str} or pin.batch != batch or at is None:
                 raise ValueError("it has values that no pin has")
@@ -133,13 +166,18 @@ class Journal:
             raise _unreadable(self._file(batch, _PIN), error) from None
         return pin
 
+    def before(self, batch: int) -> Pin | None:
+        """The pin of the last batch before this one that is remembered."""
+        return self.pin(max((number for number in self.batches if number < batch), default=-1))
+
     def report(self, batch: int) -> Report | None:
         """None while a batch has not ended."""
         found = _read(self._file(batch, _REPORT))
         try:
             if found is None:
                 return None
-            return Report(**found | {"loads": tuple(MatcherReport(**load) for load in found["loads"])})
+            loads, past = tuple(MatcherReport(**load) for load in found["loads"]), found.get("past")
+            return Report(**found | {"loads": loads, "past": None if past is None else PastReport(**past)})
         except (KeyError, TypeError, ValueError) as error:
             raise _unreadable(self._file(batch, _REPORT), error) from None
 

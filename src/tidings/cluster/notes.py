@@ -2,8 +2,8 @@
 
 Rows of matches have no note. Each task ends with the note of its work, a :class:`Tally`; each bad row is a note of its
 own, a :class:`tidings.model.Rejected`. Publications that are kept to learn from are one of their own for each task, and
-so is the name of the file in which a task has put its matches (:mod:`tidings.spark.tasks`), and what it left undone in
-an overload, a :class:`TaskShed`.
+so is the name of the file in which a task has put its matches (:mod:`tidings.spark.tasks`), each file of posts that are
+kept (:class:`tidings.cluster.post_files.FiledPosts`), and what it left undone in an overload, a :class:`TaskShed`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from typing import Literal
 
 import pyarrow as pa
 
+from tidings.cluster.post_files import FiledPosts
 from tidings.cluster.seen import packed, unpacked
 from tidings.model import Rejected
 
-TALLY, REJECTED, SEEN, FILE, SHED = "tally", "rejected", "seen", "file", "shed"
+TALLY, REJECTED, SEEN, FILE, SHED, KEPT = "tally", "rejected", "seen", "file", "shed", "kept"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +28,13 @@ class Tally:
 
     In the partitioned layout publications pass tasks of the stage ``route`` and then those of ``match``, once for each
     matcher that they are sent to; in the replicated one there is only ``match``, and a matcher is a partition. A task
-    of ``route`` tells no milliseconds, since it must give the same rows when it is run again.
+    of ``route`` tells no milliseconds, since it must give the same rows when it is run again. Tasks of ``past`` match
+    kept publications with new subscriptions.
     ``sampled``: matches of publications that were spared from shedding, which would have been lost otherwise.
     ``graded``: (grade, publications that have it, their matches), where copies compete (:mod:`tidings.cluster.cut`).
     """
 
-    stage: Literal["route", "match"]
+    stage: Literal["route", "match", "past"]
     matcher: int
     posts: int
     rejected: int
@@ -62,14 +64,15 @@ class TaskShed:
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """What a batch told: of its work, of its bad rows, the publications that are kept to learn from, its files, and
-    what it left undone."""
+    """What a batch told: of its work, of its bad rows, the publications that are kept to learn from, its files, what it
+    left undone, and the files of publications that are kept."""
 
     tallies: tuple[Tally, ...]
     rejected: tuple[Rejected, ...]
     seen: tuple[pa.Table, ...] = ()
     files: tuple[str, ...] = ()
     shed: tuple[TaskShed, ...] = ()
+    kept: tuple[FiledPosts, ...] = ()
 
     @classmethod
     def read(cls, notes: Iterable[str]) -> Notes:
@@ -85,24 +88,25 @@ class Notes:
             tuple(unpacked(row[SEEN]) for row in rows if SEEN in row),
             tuple(row[FILE] for row in rows if FILE in row),
             tuple(TaskShed(**row[SHED]) for row in rows if SHED in row),
+            tuple(FiledPosts(**row[KEPT]) for row in rows if KEPT in row),
         )
 
     @property
     def posts(self) -> int:
         """How many publications came in, each counted once."""
         routed = [tally for tally in self.tallies if tally.stage == "route"]
-        return sum(tally.posts for tally in routed or self.tallies)
+        return sum(tally.posts for tally in routed or self.tallies if tally.stage != "past")
 
     @property
     def matches(self) -> int:
         return sum(tally.matches for tally in self.tallies)
 
 
-def note(what: Tally | TaskShed | Rejected | pa.Table | str) -> str:
+def note(what: Tally | TaskShed | Rejected | FiledPosts | pa.Table | str) -> str:
     """The text of a note; a string is the name of a file."""
     if isinstance(what, str):
         return json.dumps({FILE: what})
     if isinstance(what, pa.Table):
         return json.dumps({SEEN: packed(what)})
-    kind = {Tally: TALLY, TaskShed: SHED, Rejected: REJECTED}[type(what)]
+    kind = {Tally: TALLY, TaskShed: SHED, Rejected: REJECTED, FiledPosts: KEPT}[type(what)]
     return json.dumps({kind: asdict(what)}, ensure_ascii=False)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tidings.cluster.journal import Journal
+from tidings.cluster.kept_posts import KeptPosts
 from tidings.cluster.mappings import WHOLE, Mappings
 from tidings.model import DataError
 from tidings.model.values import utc_now
@@ -16,7 +17,8 @@ from tidings.partitioning import Move
 @dataclass(frozen=True, slots=True)
 class PipelineFolder:
     """The folder of a pipeline: Spark's checkpoint, the journal, compiled releases, mappings that were learned, a
-    sample of posts to learn from, bad rows, how much waits at the source and how much is shed."""
+    sample of posts to learn from, bad rows, posts that are kept for the past of new subscriptions and indexes of these,
+    how much waits at the source and how much is shed."""
 
     path: Path
 
@@ -43,6 +45,14 @@ class PipelineFolder:
     @property
     def rejected(self) -> Path:
         return self.path / "rejected"
+
+    @property
+    def kept(self) -> KeptPosts:
+        return KeptPosts(self.path / "kept")
+
+    @property
+    def pasts(self) -> Path:
+        return self.path / "pasts"
 
     @property
     def backlog(self) -> Path:

@@ -154,15 +154,17 @@ class Releases:
         """Whether all files of a release are undamaged. Reads all of them: for when a batch has failed."""
         return self._soundness.are_sound(release.files, anew=True)
 
-    def compiled(self, subscriptions: pa.Table, mapping: Mapping | None = None) -> Release:
-        """The release of a table of subscriptions that were checked, which belongs to no registry.
+    def compiled(
+        self, subscriptions: pa.Table, mapping: Mapping | None = None, version: int = 0, mark: str = ""
+    ) -> Release:
+        """The release of a table of subscriptions that were checked, which are not all of a registry.
 
-        It is laid out by the plan, or by a mapping of one's own.
+        It is laid out by the plan, or by a mapping of one's own. :meth:`kept` finds it by ``version`` and ``mark``.
         """
         with exclusive(self.folder):
             if mapping is not None:
                 self._mapping = "given", mapping
-            return self._compiled(0, "", keyed(subscriptions), "" if mapping is None else "given")
+            return self._compiled(version, mark, keyed(subscriptions), "" if mapping is None else "given")
 
     def forget_before(self, version: int, mapping: str = "", placement: str = "") -> None:
         """Remove the releases of earlier versions, and all files that no other release names.

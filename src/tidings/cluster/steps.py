@@ -1,8 +1,9 @@
 """What does one task do for a batch? Arrow batches of publications in, matches without names and notes out.
 
 Replicated layout: :class:`MatchAll` alone. Partitioned: :class:`Route`, then a shuffle by matcher, then
-:class:`MatchShare`. Spark's Python workers run these steps (:mod:`tidings.spark.tasks`), and so can any other program.
-Each is a small value that is pickled by reference to its module.
+:class:`MatchShare`. For the past of new subscriptions, in any layout: :class:`MatchPast`. Spark's Python workers run
+these steps (:mod:`tidings.spark.tasks`), and so can any other program. Each is a small value that is pickled by
+reference to its module.
 """
 
 from __future__ import annotations
@@ -24,9 +25,12 @@ from tidings.cluster.cut import Cut, Cutting, Undone, cut_posts, cut_routes, loo
 from tidings.cluster.homes import found_along, once
 from tidings.cluster.notes import Tally, note
 from tidings.cluster.opened import Opened, OpenShare
+from tidings.cluster.past import PastJob
+from tidings.cluster.post_files import PostFiling, TaskPosts
 from tidings.cluster.releases import Release
 from tidings.cluster.router import Router
 from tidings.cluster.seen import Sampler
+from tidings.model.publication import FIELDS
 from tidings.partitioning import MatcherSets
 from tidings.shedding.threshold import GRADES
 from tidings.tables.checked import Publications
@@ -56,7 +60,7 @@ _ALONE = Task()
 class _Work:
     """Counts what a task does, and the time in which it does it."""
 
-    def __init__(self, stage: Literal["route", "match"], task: Task) -> None:
+    def __init__(self, stage: Literal["route", "match", "past"], task: Task) -> None:
         self._stage = stage
         self.matcher = task.number
         self._seconds = 0.0
@@ -98,19 +102,23 @@ class StepMatches(NamedTuple):
 class MatchAll:
     """Matches publications with a whole index. ``now``: the instant of those that have none; None is the clock's.
 
-    Those that a ``cut`` leaves out are not matched.
+    Those that a ``cut`` leaves out are not matched. With a ``filing`` all of them are filed.
     """
 
     release: Release
     now: int | None = None
     cut: Cut | None = None
+    filing: PostFiling | None = None
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task = _ALONE) -> Iterator[StepMatches | list[str]]:
         work, sifter, undone = _Work("match", task), Sifter(), Undone()
-        share = _opened.share(self.release, 0, task.shipped)
+        share, files = _opened.share(self.release, 0, task.shipped), TaskPosts(self.filing, task.number)
         for batch in batches:
             with work.timed():
                 good, rejected = sifter.sift(pa.Table.from_batches([batch]))
+                if self.filing is not None:
+                    files.add(good.table)
+                    good = _asked(good, self.release)
                 if self.cut is not None:
                     seen = looked_at(good.table, self.cut)
                     cutting = cut_posts(seen, share.index, self.cut)
@@ -126,7 +134,7 @@ class MatchAll:
                 yield [note(row) for row in rejected]
             yield from _matches(good, share, self.now, work)
         share.check()
-        yield [work.note(), *([note(undone.shed(work.matcher))] if self.cut else [])]
+        yield [work.note(), *map(note, files.close()), *([note(undone.shed(work.matcher))] if self.cut else [])]
         _settle()
 
 
@@ -134,7 +142,8 @@ class MatchAll:
 class Route:
     """Sends publications to the matchers that may have a match for them: one row for each batch and matcher.
 
-    Up to ``kept`` of them are told in a note, to learn from. With a ``cut`` they are sent to fewer matchers.
+    Up to ``kept`` of them are told in a note, to learn from. With a ``cut`` they are sent to fewer matchers. With a
+    ``filing`` all of them are filed.
 
     Run again, it gives the same rows, and so no time that it took: where a task is run again after its executor died,
     Spark compares what it sends, and fails the job if that has changed.
@@ -143,19 +152,25 @@ class Route:
     release: Release
     kept: int = 0
     cut: Cut | None = None
+    filing: PostFiling | None = None
 
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task = _ALONE) -> Iterator[pa.RecordBatch]:
         work, sifter, sampler, undone = _Work("route", task), Sifter(), Sampler(self.kept), Undone()
+        files = TaskPosts(self.filing, task.number)
         opened = _opened.router(self.release, task.shipped) if self.release.routers else None
         router = None if opened is None else opened.router
         for batch in batches:
             good, rejected = sifter.sift(pa.Table.from_batches([batch]))
+            if self.filing is not None:
+                files.add(good.table)
+                good = _asked(good, self.release)
             packed = [] if router is None else _packed(good, router, self.cut, undone)
             sampler.add(good.table)
             work.posts += batch.num_rows
             work.rejected += len(rejected)
             yield from (_sent(0, told=note(row)) for row in rejected)
             yield from (_sent(matcher, posts) for matcher, posts in packed)
+        yield from (_sent(0, told=note(file)) for file in files.close())
         seen = sampler.table()
         if seen is not None:
             yield _sent(0, told=note(seen))
@@ -193,6 +208,24 @@ class MatchShare:
         _settle()
 
 
+@dataclass(frozen=True, slots=True)
+class MatchPast:
+    """Matches the kept posts of those pieces whose numbers come in with the new subscriptions of a batch."""
+
+    job: PastJob
+
+    def __call__(self, numbers: Iterator[pa.RecordBatch], task: Task = _ALONE) -> Iterator[StepMatches | list[str]]:
+        work, release = _Work("past", task), self.job.release
+        share, asked = _opened.share(release, 0, task.shipped), {*FIELDS, *release.attributes}
+        for number in (number for batch in numbers for number in batch.column(0).to_pylist()):
+            for now, posts in self.job.span.read(self.job.pieces[number], asked):
+                work.posts += posts.num_rows
+                yield from _matches(Publications.trusted(posts), share, now, work)
+        share.check()
+        yield [work.note()]
+        _settle()
+
+
 @cache
 def _settle() -> None:
     """Let the collector forget all that is loaded now, once in the life of a process.
@@ -201,6 +234,12 @@ def _settle() -> None:
     """
     gc.collect()
     gc.freeze()
+
+
+def _asked(posts: Publications, release: Release) -> Publications:
+    """Publications with the columns that somebody asks about."""
+    names = [name for name in posts.table.column_names if name in FIELDS or name in release.attributes]
+    return Publications(posts.table.select(names), posts.rows)
 
 
 def _marked(posts: pa.Table, cutting: Cutting) -> pa.Table:

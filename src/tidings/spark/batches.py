@@ -13,6 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from functools import partial
 
 import pyarrow as pa
@@ -25,6 +26,7 @@ from tidings.cluster.learner import BackgroundLearner
 from tidings.cluster.learning import Learn, MappingLearner
 from tidings.cluster.notes import Notes
 from tidings.cluster.overload import Governor
+from tidings.cluster.past import PipelinePast, past_report
 from tidings.cluster.pipeline_folder import PipelineFolder
 from tidings.cluster.preparing import Preparer
 from tidings.cluster.releases import Key, Plan, Release, Releases
@@ -35,7 +37,7 @@ from tidings.model.values import utc_now
 from tidings.placement import PlacementPolicy
 from tidings.registry import Registry
 from tidings.spark.columns import Columns
-from tidings.spark.matching import collected, matched, matches, noted, observed
+from tidings.spark.matching import Conditions, collected, matched, matches, noted, observed
 from tidings.spark.sinks import Sink
 from tidings.spark.writing import filed
 
@@ -56,7 +58,7 @@ class Handler:
     """The function for ``foreachBatch``. All it remembers is in files: over Spark Connect a copy of it works elsewhere.
 
     ``distinct_ids``: equal ids are brought together first, so that each counts once in a batch. Without a ``governor``
-    nothing is shed, without ``balance`` nothing is moved.
+    nothing is shed, without ``balance`` nothing is moved, without ``keep`` no posts are kept.
     """
 
     home: PipelineFolder
@@ -71,6 +73,8 @@ class Handler:
     placement: PlacementPolicy = field(default_factory=PlacementPolicy)
     governor: Governor | None = None
     balance: Balance | None = None
+    keep: timedelta | None = None
+    _past: PipelinePast | None = field(default=None, init=False)
     _releases: Releases | None = field(default=None, init=False)
     _preparer: Preparer | None = field(default=None, init=False)
     _learner: BackgroundLearner | None = field(default=None, init=False)
@@ -90,7 +94,8 @@ class Handler:
         report = reported(pin, notes, (time.perf_counter() - began) * 1e3)
         self.home.journal.close(report)
         if self.governor is not None:
-            self.governor.learn(report, notes, is_usual=not is_first, excused_s=excused_s)
+            is_usual = not is_first and report.past is None
+            self.governor.learn(report, notes, is_usual=is_usual, excused_s=excused_s)
         self._tasks = sum(tally.stage == "route" for tally in notes.tallies)
         if self._preparer is None or not self._preparer.is_busy:
             self._opened().forget_before(*release.key)  # Spark runs no earlier batch again
@@ -103,11 +108,17 @@ class Handler:
             self._releases = self._made()
         return self._releases
 
+    @property
+    def _pasts(self) -> PipelinePast:
+        if self._past is None:
+            self._past = PipelinePast(self.home.kept, self.home.pasts, self.registry, self.sample, self.keep)
+        return self._past
+
     def _made(self) -> Releases:
         folder, mappings = self.home.releases, self.home.mappings
         return Releases(folder, self.registry.analyser, self.sample, self.plan, mappings, self.placement)
 
-    def _kept(self, publications: DataFrame) -> int:
+    def _sampled(self, publications: DataFrame) -> int:
         """How many posts of a task are kept to learn from, where there are as many tasks as in the batch before.
 
         Before the first batch it is not known how many partitions a source has: then as many as a shuffle.
@@ -157,7 +168,7 @@ class Handler:
         if not pin.mark:  # from before there were marks
             return pin.version <= self.registry.version
         is_kept = self._opened().kept(Key(pin.version, pin.mapping, pin.placement), pin.mark) is not None
-        return is_kept or self.registry.has(pin.version, pin.mark)
+        return (is_kept and self._pasts.has(pin)) or self.registry.has(pin.version, pin.mark)
 
     def _proposed(self, number: int) -> Pin:
         began = time.perf_counter()
@@ -167,7 +178,8 @@ class Handler:
         release = self._releases.release(self.registry, self.registry.version, mapping)
         cut = None if self.governor is None else self.governor.cut(number, release, _excused(began))
         made = Pin(number, release.version, release.layout, release.matchers, utc_now(), release.mapping, cut)
-        return replace(made, placement=release.placement, mark=release.mark, offsets=offsets(self.home, number))
+        made = replace(made, placement=release.placement, mark=release.mark, offsets=offsets(self.home, number))
+        return self._pasts.pinned(made, self.home.journal.before(number))
 
     def _released(self, pin: Pin) -> Release:
         """The release of a pin, undamaged."""
@@ -180,13 +192,17 @@ class Handler:
 
     def _run(self, publications: DataFrame, pin: Pin, release: Release, batch: Batch) -> tuple[Notes, Release]:
         """Match a batch and hand it to the sink; again, if files of the index turn out to be damaged."""
-        kept = self._kept(publications)
+        sampled, pasts = self._sampled(publications), self._pasts
         for left in reversed(range(ATTEMPTS)):
-            find = partial(matched, publications, release, self.columns, pin.at, kept, cut=pin.cut)
+            past, filing = pasts.job(pin), pasts.filing(pin, self.columns.expires)
+            conditions = Conditions(pin.at, sampled, pin.cut, filing)
+            find = partial(matched, publications, release, self.columns, conditions, past=past)
             try:
-                return self._write(find, batch), release
+                notes = self._write(find, batch)
+                pasts.take(pin, filing, notes)
+                return notes, release
             except Exception:  # what a worker raises, and how it dies, comes in many forms
-                if not left or self._opened().is_sound(release):
+                if not left or (self._opened().is_sound(release) and pasts.is_sound(past)):
                     raise
                 _log.warning("batch %d is run again: files of its index were damaged", batch.number)
                 release = self._released(pin)
@@ -256,4 +272,5 @@ def reported(pin: Pin, notes: Notes, ms: float) -> Report:
         sum(shed.posts_dropped for shed in notes.shed),
         copies.total(),
         round(sum(load.lost for load in loads.values()), 3),
+        past_report(pin, notes),
     )

@@ -54,6 +54,7 @@ class Columns:
     ``id`` has to be. Attributes may be in structs and lists too, by dotted names (:mod:`tidings.tables.nesting`).
 
     ``output``: the columns of a match that are made, all without; what nobody wants costs nothing if it is left out.
+    ``expires``: the attribute that says when a publication ends, if there is one: after that it is nobody's past.
 
     >>> Columns(id="tweet_id", text="body", output=("publication_id", "subscription_id")).text
     'body'
@@ -66,6 +67,7 @@ class Columns:
     lon: str = "lon"
     topic: str = "topic"
     output: tuple[str, ...] = MATCH_COLUMNS
+    expires: str = ""
 
     def __post_init__(self) -> None:
         if isinstance(self.output, str) or not self.output or not set(self.output) <= set(MATCH_COLUMNS):
@@ -77,9 +79,15 @@ class Columns:
 
     def check(self, publications: DataFrame | ParquetFiles) -> None:
         """Refuse publications that have no id; warn of columns that are no attributes, once, by name."""
-        _, met = self._found(publications)
+        found, met = self._found(publications)
+        if self.expires and (self.expires not in found or self.expires in FIELDS):
+            raise DataError(f"publications have no attribute {self.expires!r} that could say when they end (expires)")
         for name, reason in met.left_out.items():
             _log.warning("the column %r is no attribute, and queries find nothing in it: %s", name, reason)
+
+    def attributes(self, publications: DataFrame | ParquetFiles) -> list[str]:
+        """All attributes that publications have."""
+        return [name for name in self._found(publications)[0] if name not in FIELDS]
 
     def id_of(self, publications: DataFrame) -> Column:
         """The column of the ids."""

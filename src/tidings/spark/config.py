@@ -4,6 +4,7 @@
 
     registry = "alerts"            # a folder, see tidings subscribe; paths begin at the folder of this file
     checkpoint = "state"
+    keep = "24h"                   # may be left out: how long posts are kept, for subscriptions that begin in the past
 
     [source]
     format = "files"               # path, files_per_batch, schema
@@ -34,7 +35,7 @@
     [fields]                       # may be left out: how attributes are compared; kept with a new registry
     title = "text"                 # or "folded", "exact"; "*" stands for all others
 
-    [columns]                      # may be left out: id, text, ts, lat, lon, topic
+    [columns]                      # may be left out: id, text, ts, lat, lon, topic, expires
     id = "tweet_id"
 
     [spark]                        # may be left out: any setting of Spark
@@ -43,9 +44,11 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -67,6 +70,8 @@ from tidings.spark.sinks import ConsoleSink, KafkaSink, Sink
 from tidings.spark.sources import check_batch_size
 
 _T = TypeVar("_T")
+_SPAN = re.compile(r"([0-9]{1,6})([smhd])")
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 _CEILING = 2
 """A bound that stays as long as a query runs is so many times what was measured before."""
 
@@ -113,6 +118,7 @@ class Config:
     placement: PlacementPolicy = field(default_factory=PlacementPolicy)
     balance: Balance | None = None
     fields: Fields = field(default_factory=Fields)
+    keep: timedelta | None = None
 
     @classmethod
     def read(cls, file: Path) -> Config:
@@ -125,6 +131,7 @@ class Config:
         known = {
             "registry",
             "checkpoint",
+            "keep",
             "source",
             "sink",
             "trigger",
@@ -138,7 +145,7 @@ class Config:
             "spark",
         }
         reader.check("the file", found, known, {"registry", "checkpoint", "source", "sink"})
-        for name in known - {"registry", "checkpoint"}:
+        for name in known - {"registry", "checkpoint", "keep"}:
             if not isinstance(found.get(name, {}), dict):
                 raise reader.error(f"{name} is a section: [{name}]")
         source = reader.source(found["source"])
@@ -156,6 +163,7 @@ class Config:
             reader.value("placement", PlacementPolicy, found.get("placement", {})),
             reader.value("balance", Balance, found["balance"]) if "balance" in found else None,
             reader.fields(found.get("fields", {})),
+            reader.span("keep", found["keep"]) if "keep" in found else None,
         )
 
     def session(self) -> SparkSession:
@@ -180,6 +188,7 @@ class Config:
             overload=self.overload or "block",
             placement=self.placement,
             balance=self.balance,
+            keep=self.keep,
         )
 
     def _publications(self, spark: SparkSession) -> DataFrame:
@@ -222,6 +231,13 @@ class _Reader:
         if not isinstance(found, str) or not found:
             raise self.error(f"{name} is the name of a folder, got {found!r}")
         return self.file.parent / found
+
+    def span(self, name: str, found: object) -> timedelta:
+        """A length of time: a number and s, m, h or d."""
+        read = _SPAN.fullmatch(found) if isinstance(found, str) else None
+        if read is None or not int(read[1]):
+            raise self.error(f'{name} is a length of time such as "90s", "30m", "24h" or "7d", got {found!r}')
+        return timedelta(**{_UNITS[read[2]]: int(read[1])})
 
     def value(self, where: str, kind: Callable[..., _T], found: Mapping[str, Any]) -> _T:
         """A value of a frozen class, whose fields are the keys."""

@@ -6,6 +6,7 @@ import logging
 import shutil
 import tempfile
 import weakref
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -17,8 +18,10 @@ from pyspark.sql import functions as F  # noqa: N812  # as everybody calls it
 from tidings.analysis import ENGLISH, Analyser
 from tidings.cluster.cut import Cut
 from tidings.cluster.notes import REJECTED, Notes
+from tidings.cluster.past import PastJob
+from tidings.cluster.post_files import PostFiling
 from tidings.cluster.releases import MATCHERS, Layout, Plan, Release, Releases
-from tidings.cluster.steps import MatchAll, MatchShare, Route
+from tidings.cluster.steps import MatchAll, MatchPast, MatchShare, Route
 from tidings.model import DataError
 from tidings.registry import Registry
 from tidings.registry.validation import check_subscriptions
@@ -93,28 +96,48 @@ def prepared(
     return _planned(publications, release, columns)
 
 
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """What a batch is matched under. ``now`` is the instant of publications without one, for a replay to see the same
+    subscriptions as valid; else it is the worker's clock.
+
+    In the partitioned layout up to ``sampled`` publications of each task are in its notes, to learn from. What a
+    ``cut`` leaves out is not found. With a ``filing`` all publications are filed, with all their attributes.
+    """
+
+    now: datetime | None = None
+    sampled: int = 0
+    cut: Cut | None = None
+    filing: PostFiling | None = None
+
+
 def matched(
     publications: DataFrame,
     release: Release,
     columns: Columns | None = None,
-    now: datetime | None = None,
-    kept: int = 0,
+    conditions: Conditions = Conditions(),
+    *,
+    past: PastJob | None = None,
     folder: Path | None = None,
-    cut: Cut | None = None,
 ) -> DataFrame:
     """What a release finds in publications, without a second pass: rows of matches, and rows that only have a ``note``.
 
-    Give it to :func:`matches`, :func:`rejected` and :func:`observed`. ``now`` is the instant of publications without
-    one, for a replay to see the same subscriptions as valid; else it is the worker's clock. In the partitioned layout
-    up to ``kept`` publications of each task are in its notes, to learn from.
-
-    With a ``folder``, which all machines share, the matches go there as files, and the notes are the only rows. What a
-    ``cut`` leaves out is not found.
+    Give it to :func:`matches`, :func:`rejected` and :func:`observed`. With a ``past``, what new subscriptions find in
+    kept publications is there too. With a ``folder``, which all machines share, the matches go there as files, and the
+    notes are the only rows.
     """
-    posts, work = _planned(publications, release, columns, now, kept, cut)
-    return (
-        posts.mapInArrow(WithNotes(work), MATCHED) if folder is None else posts.mapInArrow(Filed(work, folder), NOTED)
-    )
+    posts, work = _planned(publications, release, columns, conditions)
+    found = _done(posts, work, folder)
+    if past is None or not past.pieces:
+        return found
+    numbers = publications.sparkSession.range(0, len(past.pieces), 1, past.tasks)
+    return found.union(_done(numbers, MatchPast(past), folder))
+
+
+def _done(
+    rows: DataFrame | FilePieces | Aliased, work: MatchAll | MatchShare | MatchPast, folder: Path | None
+) -> DataFrame:
+    return rows.mapInArrow(WithNotes(work), MATCHED) if folder is None else rows.mapInArrow(Filed(work, folder), NOTED)
 
 
 def matches(found: DataFrame) -> DataFrame:
@@ -150,16 +173,15 @@ def _planned(
     publications: DataFrame | ParquetFiles,
     release: Release,
     columns: Columns | None,
-    now: datetime | None = None,
-    kept: int = 0,
-    cut: Cut | None = None,
+    conditions: Conditions = Conditions(),
 ) -> tuple[DataFrame | FilePieces | Aliased, MatchAll | MatchShare]:
     """What comes to the matchers, and what they do with it."""
-    posts = (columns or Columns()).selected(publications, release.attributes)
-    key = None if now is None else instant_key(now)
+    columns, filing, cut = columns or Columns(), conditions.filing, conditions.cut
+    posts = columns.selected(publications, release.attributes if filing is None else columns.attributes(publications))
+    key = None if conditions.now is None else instant_key(conditions.now)
     if release.layout == "replicated":
-        return posts, MatchAll(release, key, cut)
-    routed = posts.mapInArrow(Sending(Route(release, kept, cut)), ROUTED)
+        return posts, MatchAll(release, key, cut, filing)
+    routed = posts.mapInArrow(Sending(Route(release, conditions.sampled, cut, filing)), ROUTED)
     return routed.repartitionById(release.matchers, "matcher"), MatchShare(release, key)
 
 

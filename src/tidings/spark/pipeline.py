@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Literal
@@ -28,6 +29,7 @@ from tidings.cluster.following import Balance
 from tidings.cluster.journal import Journal
 from tidings.cluster.learning import Learn
 from tidings.cluster.overload import Governor, Overload
+from tidings.cluster.past import checked_keep
 from tidings.cluster.pipeline_folder import PipelineFolder
 from tidings.cluster.releases import Plan
 from tidings.cluster.sinks import check_path
@@ -79,6 +81,10 @@ class Pipeline:
 
     ``balance``: with ``"local"``, or a :class:`tidings.cluster.following.Balance`, parcels move from busy matchers to
     others while the pipeline runs; None moves nothing.
+
+    ``keep``: posts are kept for so long, in the checkpoint, and a new subscription whose ``since`` lies in the past
+    gets its matches among them with the first batch that sees it. All attributes are then read and checked, since
+    somebody may ask about them later. None keeps nothing.
     """
 
     publications: DataFrame
@@ -93,6 +99,7 @@ class Pipeline:
     overload: Overload | Literal["block", "shed"] = "block"
     placement: PlacementPolicy | PlacerName = "rarest"
     balance: Balance | Literal["local"] | None = None
+    keep: timedelta | None = None
 
     def start(
         self,
@@ -162,13 +169,15 @@ class Pipeline:
         if self.columns.output != MATCH_COLUMNS:
             raise DataError("a pipeline delivers all columns of a match; leave output= out of its Columns")
         sink = CallableSink(self.sink) if callable(self.sink) else self.sink
+        if self.keep is not None:
+            checked_keep(self.keep)
         placement, balance = PlacementPolicy.of(self.placement), Balance.of(self.balance)
         if balance is not None and not self.learn.keep_posts:
             raise DataError("load is balanced by a sample of posts, and keep_posts=0 keeps none; keep some")
         handler = Handler(
             home, name, registry, sink, self.columns, self.plan, self.sample, self.distinct_ids, self.learn, placement
         )
-        handler.balance = balance
+        handler.balance, handler.keep = balance, self.keep
         return handler
 
 

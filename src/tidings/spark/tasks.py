@@ -20,7 +20,7 @@ import pyarrow as pa
 from pyspark import SparkFiles, TaskContext
 
 from tidings.cluster.notes import Notes, note
-from tidings.cluster.steps import MatchAll, MatchShare, Route, StepMatches, Task
+from tidings.cluster.steps import MatchAll, MatchPast, MatchShare, Route, StepMatches, Task
 from tidings.tables.match_files import MatchFile
 from tidings.tables.matches import IN_FILES, Deliveries
 from tidings.tables.sifting import TOLD
@@ -67,7 +67,7 @@ class Sending:
 class WithNotes:
     """Does the work of a matcher: rows are matches, or notes."""
 
-    work: MatchAll | MatchShare
+    work: MatchAll | MatchShare | MatchPast
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for found in self.work(batches, _task()):
@@ -114,7 +114,7 @@ class Filed:
     ``columns``: those of a match that are written.
     """
 
-    work: MatchAll | MatchShare
+    work: MatchAll | MatchShare | MatchPast
     folder: Path
     columns: tuple[str, ...] = COLUMNS
 
