@@ -62,6 +62,8 @@ intercept = 20
 [balance]
 uneven = 2
 select = "si"
+scope = "global"
+check_s = 60
 [overload]
 policy = "random"
 delay_s = 3
@@ -75,7 +77,10 @@ id = "tweet_id"
     assert config.plan == Plan("partitioned", 4)
     assert config.learn == Learn("salb", every_s=60)
     assert config.placement == PlacementPolicy("lasp", intercept=20)
-    assert config.balance == Balance(uneven=2, select="si") and read(tmp_path, LEAST).balance is None
+    assert (
+        config.balance == Balance(uneven=2, select="si", scope="global", check_s=60)
+        and read(tmp_path, LEAST).balance is None
+    )
     assert config.overload == Overload("random", delay_s=3)
     assert read(tmp_path, LEAST).overload is None and read(tmp_path, LEAST + "\n[overload]\n").overload == Overload()
     assert config.columns == Columns(id="tweet_id")
@@ -136,6 +141,7 @@ def test_each_sink_can_be_named(tmp_path: Path) -> None:
         ),
         ('path = "matches"', 'path = "matches"\n[overload]\npolicy = "best"', "no shedding policy 'best'"),
         ('path = "matches"', 'path = "matches"\n[balance]\nselect = "best"', "choose dp, gr, si or ra"),
+        ('path = "matches"', 'path = "matches"\n[balance]\nscope = "here"', "a scope is local or global"),
     ],
 )
 def test_what_is_wrong_is_told(old: str, new: str, complaint: str, tmp_path: Path) -> None:
