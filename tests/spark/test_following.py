@@ -14,6 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.spark import oracle
+from tests.spark.adjustments import adjusts_always
 from tidings.balancing import Global
 from tidings.cluster.following import Balance, PipelineBalancer
 from tidings.cluster.journal import MatcherReport, Pin, Report
@@ -215,6 +216,29 @@ def test_each_match_arrives_once_while_parcels_move_by_themselves(
     assert len(pins) == 5 and len(set(names)) >= 3
     last = home.mappings.mapping(names[-1])
     assert last is not None and len(np.unique(last.owner)) == 3
+
+
+@pytest.mark.spark
+def test_each_match_arrives_once_while_all_is_divided_anew(
+    tmp_path: Path, spark: SparkSession, registry: Registry
+) -> None:
+    posts, home, rng = tmp_path / "posts", PipelineFolder(tmp_path / "state"), random.Random(7)
+    oracle.write_posts(posts, 0)
+    stream, sink = posts_from_files(spark, posts, files_per_batch=1), ParquetSink(tmp_path / "matches")
+    rule, has_older = replace(EAGER, scope="global", check_s=0.0, few=0.6), list[bool]()
+    pipeline = Pipeline(stream, registry, sink, home.path, plan=Plan("partitioned", 3), balance=rule)
+    with adjusts_always(), pipeline.start() as running:
+        for number in range(1, 8):
+            running.process_all()
+            has_older.append(bool(newest_release(home.releases).older))
+            registry.add(oracle.subscriptions(rng, 40))
+            oracle.change(registry, rng)
+            oracle.write_posts(posts, number)
+        running.process_all()
+    expected = oracle.expected(home.path, registry)
+    found = oracle.rows_of(ds.dataset(tmp_path / "matches", partitioning="hive").to_table())
+    assert found == sorted(row for rows in expected.values() for row in rows) and len(found) > 100
+    assert has_older[:2] == [False, True] and not all(has_older[1:])  # adopted, and retired again
 
 
 @pytest.mark.spark
