@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from itertools import product
 from pathlib import Path
 from typing import Annotated
@@ -113,18 +114,28 @@ def spark(  # noqa: PLR0913
     map_name: Annotated[str, typer.Option("--map", help="world, country or city.")] = "country",
     length: Annotated[str, typer.Option(help="Of posts: short, own or long.")] = "own",
     workload: Annotated[list[str] | None, typer.Option(help="Of q1, q2, q3; all.")] = None,
+    passes: Annotated[int, typer.Option(min=1, help="So often all partitioners are timed in turn.")] = 2,
+    rounds: Annotated[int, typer.Option(min=1, help="Runs in each turn, after one that is not counted.")] = 1,
     seed: Seed = 1,
     output_format: HowToPrint = Format.table,
     save: Save = None,
 ) -> None:
-    """Partitioners on Spark: what each matcher does, beside the load that is expected; equal matches first."""
-    from benchmarks.ps2.division import WORKLOADS, Plan, Setting
-    from benchmarks.ps2.on_spark import by_spark
+    """Partitioners on Spark: what each matcher does, beside the load that is expected; equal matches first.
 
-    plan = Plan(posts, queries, matchers, queries, seed)
-    rows = [row for kind in workload or WORKLOADS for row in by_spark(data, plan, Setting(map_name, length, kind))]
+    Some minutes on two cores; what is done is told on stderr.
+    """
+    from benchmarks.ps2.division import WORKLOADS, Plan, Setting
+    from benchmarks.ps2.on_spark import Timing, by_spark
+
+    plan, began = Plan(posts, queries, matchers, queries, seed), time.perf_counter()
+
+    def tell(what: str) -> None:
+        say(f"{time.perf_counter() - began:6.0f} s  {what}", err=True)
+
+    settings = [Setting(map_name, length, kind) for kind in workload or WORKLOADS]
+    rows = list(by_spark(data, plan, settings, Timing(passes, rounds), tell))
     columns = {name: [row[name] for row in rows] for name in rows[0]}
-    counts = {"matchers": matchers, "posts": posts // 2, "subscriptions": queries}
+    counts = {"matchers": matchers, "posts": posts // 2, "subscriptions": queries, "runs": passes * rounds}
     result = Result("ps2 spark", "notes.parquet", counts | columns, seed)
     if save:
         result.save(save)

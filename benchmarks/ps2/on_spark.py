@@ -6,9 +6,11 @@ matchers share one machine, one after another on one core, so that none disturbs
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,55 +19,91 @@ from benchmarks.ps2.division import WORKLOADS, Plan, Setting
 from benchmarks.s3tm.on_spark import Layouts, Run, run
 from benchmarks.spark import SESSION, Bench, session
 from tidings.analysis import ENGLISH
+from tidings.arrays import IntArray
 from tidings.model import DataError
+from tidings.partitioning import Mapping
 from tidings.partitioning.hybrid import Workload, measure
 from tidings.partitioning.load import LoadCosts
 from tidings.registry.validation import check_subscriptions
 
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
 PARTITIONERS = ("metric", "metric, near", "kd-tree", "grid", "hybrid")
-PASSES, ROUNDS = 2, 2
 _ONE_CORE = {"spark.master": "local[1]"}
 
+Tell = Callable[[str], None]
+"""Is told what is done."""
 
-def by_spark(data: Path, plan: Plan, setting: Setting) -> list[dict[str, Any]]:
-    """A row for each partitioner: the load that is expected, and what its matchers told."""
-    part = plan.posts // 2
-    posts = read_notes(data, 4 * part, plan.seed, setting.map_name, setting.length)
-    asked = WORKLOADS[setting.kind](posts.slice(3 * part), plan.queries, plan.seed, ENGLISH)
-    asked = check_subscriptions(asked, ENGLISH).accepted
-    work, costs = Workload.of(posts.slice(0, 2 * part), asked), plan.sample_costs()
-    learn, expect = work.taken(np.arange(part)), work.taken(np.arange(part, 2 * part))
-    mappings = {name: plan.partitioners()[name](learn, plan.matchers) for name in PARTITIONERS}
-    with TemporaryDirectory(prefix="tidings-bench-") as folder, session(SESSION | _ONE_CORE) as spark:
-        layouts = Layouts(Path(folder), asked, posts.slice(0, part))
-        stream = Bench(spark, Path(folder)).written("posts", posts.slice(2 * part, part))
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Each mapping is run ``rounds`` times in each of some ``passes`` over all mappings, after one run not counted."""
+
+    passes: int = 2
+    rounds: int = 1
+
+
+def by_spark(data: Path, plan: Plan, settings: list[Setting], timing: Timing, tell: Tell) -> Iterator[dict[str, Any]]:
+    """A row for each setting and partitioner: the load that is expected, and what its matchers told."""
+    tell("Spark starts")
+    with session(SESSION | _ONE_CORE) as spark:
+        for setting in settings:
+            with TemporaryDirectory(prefix="tidings-bench-") as folder:
+                yield from _Comparison(Path(folder), spark, plan, timing, tell).rows(data, setting)
+
+
+@dataclass(frozen=True, slots=True)
+class _Comparison:
+    """All partitioners in one setting."""
+
+    folder: Path
+    spark: SparkSession
+    plan: Plan
+    timing: Timing
+    tell: Tell
+
+    def rows(self, data: Path, setting: Setting) -> list[dict[str, Any]]:
+        plan, part = self.plan, self.plan.posts // 2
+        posts = read_notes(data, 4 * part, plan.seed, setting.map_name, setting.length)
+        asked = WORKLOADS[setting.kind](posts.slice(3 * part), plan.queries, plan.seed, ENGLISH)
+        asked = check_subscriptions(asked, ENGLISH).accepted
+        work, costs = Workload.of(posts.slice(0, 2 * part), asked), plan.sample_costs()
+        learn, expect = work.taken(np.arange(part)), work.taken(np.arange(part, 2 * part))
+        mappings: dict[str, Mapping] = {}
+        for name in PARTITIONERS:
+            self.tell(f"{setting.kind}: {name} is learned")
+            mappings[name] = plan.partitioners()[name](learn, plan.matchers)
+        layouts = Layouts(self.folder, asked, posts.slice(0, part))
+        runs = self._runs(
+            layouts, Bench(self.spark, self.folder).written("posts", posts.slice(2 * part, part)), mappings
+        )
+        labels = {"map": setting.map_name, "length": setting.length, "queries": setting.kind}
+        rows = []
+        for name, own in runs.items():
+            expected = round(float(measure(mappings[name], expect).loads(costs).max()))
+            homes = measure(mappings[name], work).queries
+            rows.append(labels | {"partitioner": name, "expected_load": expected} | told(own, homes, costs))
+        return ranked(rows)
+
+    def _runs(self, layouts: Layouts, stream: DataFrame, mappings: dict[str, Mapping]) -> dict[str, list[Run]]:
+        """The runs of each mapping, those to warm up left out; a DataError if one finds other matches."""
         whole = run(stream, layouts.release(None))
+        self.tell(f"{whole.matches:,} matches without matchers")
         releases = {name: layouts.release(mapping) for name, mapping in mappings.items()}
         runs: dict[str, list[Run]] = {name: [] for name in releases}
-        for _ in range(PASSES):
+        for number in range(self.timing.passes):
             for name, release in releases.items():
-                runs[name] += [run(stream, release) for _ in range(1 + ROUNDS)][1:]
-    rows = []
-    for name, own in runs.items():
-        if any((found.matches, found.checksum) != (whole.matches, whole.checksum) for found in own):
-            raise DataError(f"{name}: other matches than without matchers; this is a bug, please report it")
-        division = measure(mappings[name], expect)
-        homes = measure(mappings[name], work).queries
-        told = _told(own, homes, costs)
-        rows.append(
-            {
-                "map": setting.map_name,
-                "length": setting.length,
-                "queries": setting.kind,
-                "partitioner": name,
-                "expected_load": round(float(division.loads(costs).max())),
-                **told,
-            }
-        )
-    return rows
+                found = [run(stream, release) for _ in range(1 + self.timing.rounds)]
+                if any((one.matches, one.checksum) != (whole.matches, whole.checksum) for one in found):
+                    raise DataError(f"{name}: other matches than without matchers; this is a bug, please report it")
+                runs[name] += found[1:]
+                slowest_ms = min(float(one.ms.max()) for one in found)
+                self.tell(f"pass {number + 1} of {self.timing.passes}, {name}: slowest matcher {slowest_ms:.0f} ms")
+        return runs
 
 
-def _told(runs: list[Run], homes: Any, costs: LoadCosts) -> dict[str, Any]:
+def told(runs: list[Run], homes: IntArray, costs: LoadCosts) -> dict[str, Any]:
     """What the matchers told; of their milliseconds, the least of all runs."""
     posts, ms = runs[0].loads, np.min([found.ms for found in runs], axis=0)
     return {
@@ -78,3 +116,17 @@ def _told(runs: list[Run], homes: Any, costs: LoadCosts) -> dict[str, Any]:
         "sum_ms": round(float(ms.sum()), 1),
         "matches": runs[0].matches,
     }
+
+
+def ranked(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows with their places by the load that is expected, by that which was counted, and by the slowest matcher.
+
+    >>> [row["rank_by_load"] for row in ranked([{"expected_load": 1, "load": 9, "slowest_ms": 1.0},
+    ...                                         {"expected_load": 2, "load": 5, "slowest_ms": 2.0}])]
+    [2, 1]
+    """
+    for name, column in (("expected", "expected_load"), ("by_load", "load"), ("by_ms", "slowest_ms")):
+        order = sorted(range(len(rows)), key=lambda at, column=column: rows[at][column])  # type: ignore[misc]
+        for rank, at in enumerate(order, 1):
+            rows[at][f"rank_{name}"] = rank
+    return rows

@@ -114,3 +114,17 @@ def test_a_small_sweep_has_a_row_for_each_partitioner_and_is_drawn(tmp_path: Pat
     figures = json.loads(saved.read_text())["figures"]
     assert set(figures["queries"]) == {"q1", "q2", "q3"} and len(figures["partitioner"]) == 33
     assert min(figures["by_bound"]) >= 1 and drawn.exists()
+
+
+@pytest.mark.spark
+def test_partitioners_are_compared_on_spark(tmp_path: Path) -> None:
+    saved = tmp_path / "spark.json"
+    command = ["spark", "--data", str(notes(tmp_path)), "--posts", "200", "--queries", "50", "--matchers", "2"]
+    command += ["--workload", "q3", "--passes", "1", "--rounds", "1", "--save", str(saved), "--format", "csv"]
+    result = runner.invoke(app, command)
+    assert result.exit_code == 0, result.output
+    figures = json.loads(saved.read_text())["figures"]
+    assert figures["partitioner"] == ["metric", "metric, near", "kd-tree", "grid", "hybrid"]
+    assert len(set(figures["matches"])) == 1 and min(figures["slowest_ms"]) > 0
+    for rank in ("rank_expected", "rank_by_load", "rank_by_ms"):
+        assert sorted(figures[rank]) == [1, 2, 3, 4, 5]

@@ -14,6 +14,7 @@ from tests.cluster.test_places import counts, local, spread
 from tests.cluster.test_placing import as_table
 from tests.examples import examples
 from tests.index.strategies import NOW
+from tidings.analysis import ENGLISH
 from tidings.balancing import Global
 from tidings.cluster import Cluster
 from tidings.cluster.repartitioning import Repartitioner
@@ -21,6 +22,7 @@ from tidings.index import BruteForce
 from tidings.model import DataError, Subscription
 from tidings.partitioning import Mapping, Move
 from tidings.partitioning.hybrid import Hybrid, Workload
+from tidings.workloads import Posts, q1
 
 KINDS = ("hash", "salb", "hybrid", "kd-tree")
 
@@ -125,6 +127,21 @@ def test_a_clearly_better_mapping_is_adopted_and_the_older_one_retired_when_few_
     cluster.deliver(posts)
     assert sorted(cluster.loads().matchers.posts.tolist()) == [50, 50]
     assert adjusted.look(posts) is None and cluster.older is None  # none is clearly better than this
+
+
+def test_a_steady_workload_is_divided_anew_once() -> None:
+    """Ten checks, each on other posts of the same kind."""
+    source = Posts(seed=4, vocabulary=2_200)
+    cluster, asked = Cluster(Mapping.hashed(4)), q1(source.table(1_000), 500, 1, ENGLISH)
+    cluster.change(asked)
+    adjusted, adopted = Repartitioner(cluster, by_place), list[int]()
+    for check in range(10):
+        before = cluster.mapping
+        adjusted.look(source.table(2_000, start=2_000 * check))
+        if cluster.mapping is not before:
+            adopted.append(check)
+            cluster.retire()
+    assert adopted == [0]
 
 
 def test_no_mapping_is_adopted_where_nobody_subscribes() -> None:

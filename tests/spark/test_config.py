@@ -63,6 +63,8 @@ intercept = 20
 [balance]
 uneven = 2
 select = "si"
+scope = "global"
+check_s = 60
 [overload]
 policy = "random"
 delay_s = 3
@@ -76,7 +78,10 @@ id = "tweet_id"
     assert config.plan == Plan("partitioned", 4)
     assert config.learn == Learn("salb", every_s=60)
     assert config.placement == PlacementPolicy("lasp", intercept=20)
-    assert config.balance == Balance(uneven=2, select="si") and read(tmp_path, LEAST).balance is None
+    assert (
+        config.balance == Balance(uneven=2, select="si", scope="global", check_s=60)
+        and read(tmp_path, LEAST).balance is None
+    )
     assert config.overload == Overload("random", delay_s=3)
     assert read(tmp_path, LEAST).overload is None and read(tmp_path, LEAST + "\n[overload]\n").overload == Overload()
     assert config.columns == Columns(id="tweet_id")
@@ -151,6 +156,7 @@ def test_each_sink_can_be_named(tmp_path: Path) -> None:
         ('registry = "alerts"', 'registry = "alerts"\nkeep = "a day"', "such as .*7d.*, got 'a day'"),
         ('registry = "alerts"', 'registry = "alerts"\nkeep = 3600', "keep is a length of time .* got 3600"),
         ('registry = "alerts"', 'registry = "alerts"\nkeep = "0h"', "keep is a length of time .* got '0h'"),
+        ('path = "matches"', 'path = "matches"\n[balance]\nscope = "here"', "a scope is local or global"),
     ],
 )
 def test_what_is_wrong_is_told(old: str, new: str, complaint: str, tmp_path: Path) -> None:

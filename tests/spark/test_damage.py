@@ -186,6 +186,7 @@ def test_what_is_overwritten_while_a_task_runs_fails_the_task(tmp_path: Path) ->
         {"mark": None},
         {"mark": "x"},
         {"routers": ["x"]},
+        {"older": ["x"]},
     ],
     ids=str,
 )

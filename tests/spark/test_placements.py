@@ -193,9 +193,9 @@ def test_lasp_knows_the_words_of_each_matcher_after_changes_moves_and_a_restart(
         live |= zip(table["id"].to_pylist(), table["query"].to_pylist(), strict=True)
         mapping = mapping.moved(Move(parcel, rng.randrange(5)) for parcel in range(0, mapping.parcels.count, 3))
         shares.move(mapping)
-    parts, routers = shares.save()
+    parts = shares.save()
     rebuilt = Lasp(5)
-    Shares(tmp_path, mapping, ENGLISH, None, rebuilt).open(parts, routers)
+    Shares(tmp_path, mapping, ENGLISH, None, rebuilt).open(parts, shares.routers)
     held = [placer.held(matcher) for matcher in range(5)]
     assert [rebuilt.held(matcher) for matcher in range(5)] == held
     assert placer.sizes.tolist() == rebuilt.sizes.tolist() == [len(own) for own in held]

@@ -109,9 +109,11 @@ class Cluster:
         empty = MatcherSets.empty(0, self.mapping.matchers if self.mapping else 1)
         return Homes.of(pa.array([], pa.large_string()), empty)
 
-    def hold(self, members: list[Member], router: Router | None, filings: list[Filings]) -> None:
+    def hold(
+        self, members: list[Member], router: Router | None, filings: list[Filings], older: Older | None = None
+    ) -> None:
         """Have what another cluster had."""
-        self.members, self.router, self.filings = members, router, filings
+        self.members, self.router, self.filings, self.older = members, router, filings, older
         if isinstance(self._placer, Lasp):
             for matcher, member in enumerate(members):
                 self._placer.hold(matcher, member.index.queries(), self._analyser)
@@ -259,7 +261,7 @@ class Cluster:
         """
         if self.older is not None:
             raise DataError("an older mapping is still in use; retire it before another one is adopted")
-        if mapping.matchers != self._divided().matchers:
+        if not self._divided().matchers == len(self.members) == mapping.matchers:
             raise DataError(
                 f"there are {len(self.members)} matchers, and the mapping has {mapping.matchers}; learn anew"
             )

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 
+from tidings.analysis import ENGLISH, Analyser
 from tidings.arrays import IdArray, IntArray
-from tidings.balancing import Churn, Loads, Touches, WorkDone
+from tidings.balancing import Churn, Estimate, Loads, Touches, WorkDone
+from tidings.cluster.placing import place
 from tidings.cluster.router import Router
-from tidings.partitioning import TermParcels, kernels
+from tidings.partitioning import Mapping, TermParcels, kernels
+from tidings.partitioning.load import COUNTED, FloatArray, LoadCosts
 from tidings.tables.checked import Publications
 
 RECENT_POSTS = 20_000
@@ -91,3 +95,17 @@ def loads_of(router: Router, posts: pa.Table) -> Loads:
     parcels.posts[:], parcels.candidates[:] = touches.by_parcel(count), touches.entries_by_parcel(count)
     filed = by_parcel(router.parcels, router.filed, count)
     return Loads(WorkDone.none(router.matchers), parcels, filed, touches, Churn.none(count))
+
+
+def promised(
+    mapping: Mapping,
+    posts: pa.Table,
+    asked: pa.Table,
+    stands_for: float = 1.0,
+    analyser: Analyser = ENGLISH,
+    costs: LoadCosts = COUNTED,
+) -> FloatArray:
+    """The load of each matcher for these posts, if each of these subscriptions stands for so many."""
+    router = place(asked, mapping, analyser=analyser).router
+    costs = replace(costs, pair=stands_for * costs.pair)
+    return Estimate(loads_of(router, posts), mapping, costs).matchers(mapping.owner)

@@ -23,6 +23,7 @@ import pyarrow as pa
 
 from tidings.arrays import IntArray
 from tidings.cluster.notes import TaskShed
+from tidings.cluster.older import SideBySide
 from tidings.cluster.router import Router
 from tidings.index import GuardIndex
 from tidings.partitioning import MatcherSets
@@ -171,7 +172,7 @@ def looked_at(posts: pa.Table, cut: Cut) -> pa.Table:
     return posts.filter(pa.array(_is_looked_at(keys, cut) | _is_spared(keys, cut)))
 
 
-def cut_routes(posts: pa.Table, router: Router, cut: Cut) -> Cutting:
+def cut_routes(posts: pa.Table, router: Router | SideBySide, cut: Cut) -> Cutting:
     """Posts without bad rows in the partitioned layout, of those that are looked at."""
     routed = Routed(*router.occurrences(posts), router.matchers)
     threshold, worths = Threshold(router.filed), router.filed.astype(np.float64)

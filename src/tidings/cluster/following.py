@@ -3,6 +3,9 @@
 What it remembers is in files: the reports of batches since the mapping in use was first used are the history that the
 detector looks at, so a pipeline that is started again goes on where it was. Which parcels bring how much is counted on
 the sample of posts that the pipeline keeps (:mod:`tidings.cluster.seen`), when something is to be moved and not before.
+
+With the global adjustment it is also looked, now and then, whether another partitioning is clearly better
+(:mod:`tidings.cluster.pipeline_repartitioning`).
 """
 
 from __future__ import annotations
@@ -12,12 +15,14 @@ import threading
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from functools import partial
+from typing import Literal, get_args
 
-from tidings.balancing import UNEVEN, Balancer, Detector, Local, SelectorName, WorkDone, batch_loads
+from tidings.balancing import UNEVEN, Balancer, Detector, Global, Local, SelectorName, WorkDone, batch_loads
 from tidings.cluster.counting import RECENT_POSTS, loads_of
 from tidings.cluster.journal import MatcherReport
 from tidings.cluster.pipeline_folder import PipelineFolder
+from tidings.cluster.pipeline_repartitioning import PipelineRepartitioner
 from tidings.cluster.preparing import SMALL_BYTES
 from tidings.cluster.releases import newest_release
 from tidings.cluster.router import Router
@@ -25,6 +30,10 @@ from tidings.cluster.seen import Seen
 from tidings.model import DataError
 from tidings.partitioning import Move
 from tidings.partitioning.load import COUNTED, FloatArray
+from tidings.registry import Registry
+
+Scope = Literal["local", "global"]
+"""What is adjusted: parcels move, or now and then all is divided anew as well."""
 
 _REST = 10
 _log = logging.getLogger(__name__)
@@ -32,14 +41,19 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """When a pipeline moves parcels, and which: by the local adjustment of [PS2] (:mod:`tidings.balancing.local`).
+    """When a pipeline moves parcels, and which: by the local adjustment of [PS2] (:mod:`tidings.balancing.local`), and
+    with the ``scope`` ``"global"`` by its global adjustment as well (:mod:`tidings.balancing.globally`).
 
     Something moves when the most loaded matcher had more than ``uneven`` times the load of the least loaded one in
     ``hits`` batches in a row, not counting the ``pause`` batches after a move. ``select`` is the algorithm that chooses
     parcels, ``heaviest`` how many cells may be split or merged.
 
-    >>> Balance.of("local").select, Balance.of(None)
-    ('gr', None)
+    Globally, a hybrid mapping is learned every ``check_s`` seconds. It is used for new subscriptions if the largest
+    load with the mapping in use is ``better`` times that with the new one. The older ones are placed anew when they are
+    at most a share ``few`` of all.
+
+    >>> Balance.of("local").select, Balance.of("global").policy_of_all.few, Balance.of(None)
+    ('gr', 0.1, None)
     """
 
     uneven: float = UNEVEN
@@ -47,18 +61,24 @@ class Balance:
     pause: int = 3
     select: SelectorName = "gr"
     heaviest: int = 8
+    scope: Scope = "local"
+    check_s: float = 3600.0
+    better: float = 1.1
+    few: float = 0.1
 
     def __post_init__(self) -> None:
-        _ = self.detector, self.policy  # they refuse what is no good
+        _ = self.detector, self.policy, self.policy_of_all  # they refuse what is no good
+        if self.scope not in get_args(Scope) or self.check_s < 0:
+            raise DataError(f"a scope is local or global, and check_s is 0 or more, got {self}; choose others")
 
     @classmethod
-    def of(cls, chosen: Balance | Literal["local"] | None) -> Balance | None:
+    def of(cls, chosen: Balance | Scope | None) -> Balance | None:
         """The rule of that name; None if nothing is to be moved."""
         if isinstance(chosen, Balance) or chosen is None:
             return chosen
-        if chosen != "local":
-            raise DataError(f"load is balanced 'local', or not at all, got {chosen!r}; choose one of them")
-        return cls()
+        if chosen not in get_args(Scope):
+            raise DataError(f"load is balanced 'local', 'global', or not at all, got {chosen!r}; choose one of them")
+        return cls(scope=chosen)
 
     @property
     def detector(self) -> Detector:
@@ -68,28 +88,42 @@ class Balance:
     def policy(self) -> Balancer:
         return Local(uneven=self.uneven, heaviest=self.heaviest, select=self.select)
 
+    @property
+    def policy_of_all(self) -> Global:
+        return Global(self.better, self.few)
+
 
 class PipelineBalancer:
     """Looks at a pipeline after each batch. A plan is made beside the batches, or at once where that takes no time; it
     rests for ten times as long as the last plan took."""
 
-    def __init__(self, home: PipelineFolder, rule: Balance, small_bytes: int = SMALL_BYTES) -> None:
+    def __init__(
+        self, home: PipelineFolder, rule: Balance, registry: Registry | None = None, small_bytes: int = SMALL_BYTES
+    ) -> None:
         self._home, self._rule, self._small_bytes = home, rule, small_bytes
+        self._of_all: PipelineRepartitioner | None = None
+        if rule.scope == "global" and registry is not None:
+            self._of_all = PipelineRepartitioner(home, registry, rule.policy_of_all, rule.check_s)
         self._thread: threading.Thread | None = None
         self._rests_until = 0.0
         self._looked_at = -1
 
     def look(self, batch: int) -> None:
-        """After a batch: plan if loads were uneven for long enough."""
+        """After a batch: adjust what is due."""
         is_busy = self._thread is not None and self._thread.is_alive()
-        if is_busy or time.monotonic() < self._rests_until or not self.is_due(batch):
+        if is_busy or time.monotonic() < self._rests_until:
             return
-        self._looked_at = batch
-        _log.info("in %d batches loads were uneven: a move is planned", self._rule.hits)
-        self._thread = threading.Thread(target=self._move, name="tidings balances", daemon=True)
+        is_global, is_local = self._of_all is not None and self._of_all.is_due(batch), self.is_due(batch)
+        if not (is_global or is_local):
+            return
+        if is_local:
+            self._looked_at = batch
+            _log.info("in %d batches loads were uneven: a move is planned", self._rule.hits)
+        adjust = partial(self._adjust, is_global, is_local)
+        self._thread = threading.Thread(target=adjust, name="tidings balances", daemon=True)
         self._thread.start()
-        _, files = newest_release(self._home.releases)
-        if sum(file.stat().st_size for file in files if file.exists()) <= self._small_bytes:
+        files = newest_release(self._home.releases).routers
+        if not is_global and sum(file.stat().st_size for file in files if file.exists()) <= self._small_bytes:
             self._thread.join()
 
     def wait(self, timeout_s: float | None = None) -> None:
@@ -115,7 +149,7 @@ class PipelineBalancer:
 
     def plan(self) -> list[Move]:
         """The moves that would make loads more even, for posts like the latest."""
-        key, files = newest_release(self._home.releases)
+        key, files, _ = newest_release(self._home.releases)
         mappings, posts = self._home.mappings, Seen(self._home.seen).table()
         is_newest = mappings.newest(mappings.planned(key.mapping)) == key.mapping
         mapping = mappings.mapping(key.mapping) if files and is_newest else None
@@ -125,10 +159,12 @@ class PipelineBalancer:
         loads = loads_of(router, posts.slice(max(posts.num_rows - RECENT_POSTS, 0)))
         return self._rule.policy.plan(loads, mapping)
 
-    def _move(self) -> None:
+    def _adjust(self, is_global: bool, is_local: bool) -> None:
+        """Globally, and locally where nothing came of that."""
         began = time.monotonic()
         try:
-            moves = self.plan()
+            is_done = is_global and self._of_all is not None and bool(self._of_all.adjust())
+            moves = self.plan() if is_local and not is_done else []
             if moves:
                 _log.info("%d parcels move: the mapping %s", len(moves), self._home.move(moves))
         except Exception:  # whatever it is, batches go on

@@ -157,7 +157,7 @@ class MappingLearner:
                 f"where places are divided, subscriptions are placed by their rarest term, and this pipeline places "
                 f"them by {placement.placer}; start it with placement='rarest', or choose refined"
             )
-        held_out, sample = _parted(self._seen() if posts is None else posts)
+        held_out, sample = parted(self._seen() if posts is None else posts)
         _check_posts(sample.num_rows)
         learner = PlaceLearner(sample, held_out, self._subscriptions(), router.analyser)
         if self.rule.divides_places:
@@ -171,7 +171,8 @@ class MappingLearner:
         """The router, mapping and placement of the newest release, and the matchers of the pipeline's plan."""
         for left in reversed(range(_TRIES)):
             try:
-                key, files = newest_release(self.home.releases)
+                key, routers, older = newest_release(self.home.releases)
+                files = routers or older
                 mapping = self.home.mappings.mapping(key.mapping) if files else None
                 if mapping is None:
                     break
@@ -188,7 +189,7 @@ class MappingLearner:
         )
 
     def _kept(self) -> Count:
-        parts = dict(zip((True, False), _parted(self._seen()), strict=True))
+        parts = dict(zip((True, False), parted(self._seen()), strict=True))
         return lambda terms, analyser, held_out: Incidence.of(parts[held_out], terms, analyser)
 
     def _seen(self) -> pa.Table:
@@ -212,7 +213,7 @@ class MappingLearner:
         return self.registry.snapshot(self.registry.version)
 
 
-def _parted(posts: pa.Table) -> tuple[pa.Table, pa.Table]:
+def parted(posts: pa.Table) -> tuple[pa.Table, pa.Table]:
     """The posts that are held out, and the others."""
     is_out = np.arange(posts.num_rows) % HELD_OUT == 0
     return posts.filter(pa.array(is_out)), posts.filter(pa.array(~is_out))

@@ -4,6 +4,9 @@ A mapping has a name. ``whole`` is none at all: one index, which every worker ha
 matchers, and needs no file. ``learned-3`` is the third that was put into the folder, by whatever process: a file with
 its parcels, and then a page, which is there at once or not at all. ``moved-4`` came after it: its page names a mapping
 of before, whose parcels it has, and the parcels that have other owners. A pipeline looks for pages before each batch.
+
+A mapping may be used *beside* an older one: then subscriptions stay where the older one has put them, until a page of
+moves *retires* it.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from tidings.partitioning.files import open_mapping, save_mapping
 
 WHOLE = "whole"
 _HASH, _LEARNED, _MOVED = "hash-", "learned-", "moved-"
-_TRIED = "tried.json"
+_TRIED, _CHECKED = "tried.json", "checked.json"
 _log = logging.getLogger(__name__)
 
 
@@ -41,6 +44,9 @@ class MappingPage:
 
     ``posts`` is from how many publications it was learned, ``at`` when. ``before`` and ``after`` compare it with the
     mapping that it takes the place of; with the hash, where that one has another number of matchers.
+
+    ``beside``: subscriptions that were placed by this mapping, or by one with its parcels, stay where they are; empty
+    if all are placed anew.
     """
 
     planned: int
@@ -51,6 +57,7 @@ class MappingPage:
     after: Figures
     at: str
     number: int = 0
+    beside: str = ""
 
     @property
     def name(self) -> str:
@@ -61,7 +68,8 @@ class MappingPage:
 class Moved:
     """A mapping with the parcels of ``parent``, which was learned or is the hash, of which some have other owners.
 
-    ``moves``: these parcels and their owners. The other fields are those of :class:`MappingPage`.
+    ``moves``: these parcels and their owners. ``retires``: what an older mapping has placed is placed anew. The other
+    fields are those of :class:`MappingPage`.
     """
 
     planned: int
@@ -70,6 +78,7 @@ class Moved:
     moves: tuple[Move, ...]
     at: str
     number: int = 0
+    retires: bool = False
 
     @property
     def name(self) -> str:
@@ -121,6 +130,16 @@ class Mappings:
         page = self.page(name) if name.startswith(_MOVED) else None
         return page.parent if isinstance(page, Moved) else name
 
+    def beside(self, name: str) -> str:
+        """The mapping beside which a mapping is used, by its parcels; empty if it is used alone."""
+        page = self.page(self.parcels(name))
+        return page.beside if isinstance(page, MappingPage) else ""
+
+    def retires(self, name: str) -> bool:
+        """Whether what an older mapping has placed is placed anew by a mapping."""
+        page = self.page(name) if name.startswith(_MOVED) else None
+        return isinstance(page, Moved) and page.retires
+
     def planned(self, name: str) -> int:
         """For a plan of how many matchers a mapping is; 0 for ``whole``, and for one that is gone."""
         page = self.page(name)
@@ -150,15 +169,30 @@ class Mappings:
     @property
     def tried(self) -> datetime | None:
         """When a rule has last learned one, whether it was put here or was no better; None if that is not known."""
-        try:
-            return datetime.fromisoformat(read_page(self.path / _TRIED)["at"])
-        except (OSError, ValueError, KeyError, TypeError):
-            return None
+        return self._instant(_TRIED)
 
     def note_try(self, at: str) -> None:
         """Remember when a rule has learned one."""
+        self._note(_TRIED, at)
+
+    @property
+    def checked(self) -> datetime | None:
+        """When it was last looked whether another mapping is clearly better; None if that is not known."""
+        return self._instant(_CHECKED)
+
+    def note_check(self, at: str) -> None:
+        """Remember when that was looked at."""
+        self._note(_CHECKED, at)
+
+    def _instant(self, file: str) -> datetime | None:
+        try:
+            return datetime.fromisoformat(read_page(self.path / file)["at"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def _note(self, file: str, at: str) -> None:
         self.path.mkdir(parents=True, exist_ok=True)
-        replace_json(self.path / _TRIED, checked({"at": at}))
+        replace_json(self.path / file, checked({"at": at}))
 
     def put(self, mapping: Mapping, page: MappingPage) -> MappingPage:
         """Let pipelines switch to a mapping at their next batch; its page, with the number it got."""
@@ -168,18 +202,20 @@ class Mappings:
             replace_json(self.path / f"{page.name}.json", checked(asdict(page)))
         return page
 
-    def move(self, name: str, moves: Iterable[Move], at: str) -> Moved:
+    def move(self, name: str, moves: Iterable[Move], at: str, *, retires: bool = False) -> Moved:
         """Let pipelines that use a mapping move some of its parcels at their next batch; the page of what it becomes.
 
-        What cannot be moved is a DataError.
+        With ``retires`` an older mapping beside it is given up. What cannot be moved is a DataError.
         """
         mapping, page = self.mapping(name), self.page(name)
         if mapping is None:
             raise DataError("an index that every worker has whole has no parcels; use layout='partitioned'")
         planned = self.planned(name)
-        all_moves = dict((*(page.moves if isinstance(page, Moved) else ()), *moves))
+        before, retired = (page.moves, page.retires) if isinstance(page, Moved) else ((), False)
+        all_moves = dict((*before, *moves))
         mapping.moved(Move(*move) for move in all_moves.items())  # refuses what is no good
         moved = Moved(planned, mapping.matchers, self.parcels(name), tuple(Move(*m) for m in all_moves.items()), at)
+        moved = replace(moved, retires=retires or retired)
         with exclusive(self.path):
             moved = replace(moved, number=self._next())
             replace_json(self.path / f"{moved.name}.json", checked(asdict(moved)))

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tidings.arrays.files import ArrayFile, open_verified
 from tidings.cluster.homes import Homes
+from tidings.cluster.older import SideBySide
 from tidings.cluster.releases import Release
 from tidings.cluster.router import Router
 from tidings.index import GuardIndex
@@ -40,10 +41,10 @@ class OpenShare:
 
 @dataclass(frozen=True, slots=True)
 class OpenRouter:
-    """A router, mapped."""
+    """A router, mapped; two where an older mapping is in use. ``names``: the files of the one and of the other."""
 
-    names: tuple[str, ...]
-    router: Router
+    names: tuple[tuple[str, ...], tuple[str, ...]]
+    router: Router | SideBySide
     files: tuple[ArrayFile, ...]
 
     def check(self) -> None:
@@ -78,9 +79,11 @@ class Opened:
     def router(self, release: Release, shipped: Path | None = None) -> OpenRouter:
         """The router of a release."""
         known = self._routers.pop(release.folder, None)
-        if known is None or known.names != release.routers:
-            files = tuple(open_verified(_folder(release, shipped) / name) for name in release.routers)
-            known = OpenRouter(release.routers, Router.of_files(*files), files)
+        names, folder = (release.routers, release.older), _folder(release, shipped)
+        if known is None or known.names != names:
+            files = [tuple(open_verified(folder / name) for name in own) for own in names]
+            routers = [Router.of_files(*own) for own in files if own]
+            known = OpenRouter(names, routers[0] if len(routers) == 1 else SideBySide(*routers), (*files[0], *files[1]))
         else:
             known.check()
         self._routers[release.folder] = known

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tidings.cluster.journal import Journal
 from tidings.cluster.kept_posts import KeptPosts
-from tidings.cluster.mappings import WHOLE, Mappings
+from tidings.cluster.mappings import WHOLE, MappingPage, Mappings
 from tidings.model import DataError
 from tidings.model.values import utc_now
-from tidings.partitioning import Move
+from tidings.partitioning import Mapping, Move
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +68,25 @@ class PipelineFolder:
         Returns the name of the mapping that a batch will soon have. Moves add up. They are a DataError where nothing
         is divided, and where a mapping with other parcels is about to be taken.
         """
+        return self.mappings.move(self._in_use(), moves, utc_now().isoformat()).name
+
+    def adopt(self, mapping: Mapping, page: MappingPage) -> str:
+        """Let the pipeline place what is subscribed from now on by another mapping; all others stay where they are.
+
+        Returns its name. ``page`` tells of it. It is refused where :meth:`move` is.
+        """
+        return self.mappings.put(mapping, replace(page, beside=self.mappings.parcels(self._in_use()))).name
+
+    def retire(self) -> str:
+        """Let the pipeline place by its mapping what an older one beside it has placed; the name of what it becomes."""
+        return self.mappings.move(self._in_use(), (), utc_now().isoformat(), retires=True).name
+
+    def _in_use(self) -> str:
+        """The newest mapping with the parcels of the last batch; a DataError if one with others waits."""
         pin = self.journal.pin(max(self.journal.batches, default=-1))
         if pin is None:
             raise DataError(f"the pipeline in {str(self.path)!r} has had no batch yet; move when it has")
         newest = self.mappings.newest(self.mappings.planned(pin.mapping)) if pin.mapping != WHOLE else WHOLE
         if self.mappings.parcels(newest) != self.mappings.parcels(pin.mapping):
             raise DataError(f"the mapping {newest!r} with other parcels is about to be taken; move when it is")
-        return self.mappings.move(newest, moves, utc_now().isoformat()).name
+        return newest

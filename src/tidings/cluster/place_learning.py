@@ -12,11 +12,12 @@ import numpy as np
 import pyarrow as pa
 
 from tidings.analysis import Analyser
+from tidings.cluster.counting import promised
 from tidings.cluster.mappings import Figures
 from tidings.cluster.placing import place
 from tidings.partitioning import Mapping
 from tidings.partitioning.hybrid import Workload, place_partitioner, sample_costs
-from tidings.partitioning.load import COSTS, LoadCosts
+from tidings.partitioning.load import COSTS, FloatArray, LoadCosts
 from tidings.terms.sample import Sample
 
 MOST_QUERIES = 20_000
@@ -50,6 +51,12 @@ class PlaceLearner:
         spread, largest, mean = posts.sum() / max(rows, 1), float(loads.max()), float(loads.mean())
         imbalance, throughput = (largest / mean, alone / largest) if largest else (1.0, float(mapping.matchers))
         return Figures(round(float(spread), 4), round(imbalance, 4), round(throughput, 4))
+
+    def promised(self, mapping: Mapping) -> FloatArray:
+        """The load of each matcher for posts that were held out, by what an index looks at."""
+        asked = self._asked()
+        stands_for = self.subscriptions.num_rows / max(asked.num_rows, 1)
+        return promised(mapping, self.held_out, asked, stands_for, self.analyser)
 
     def _asked(self) -> pa.Table:
         """A sample of the subscriptions, by chance; the same one each time."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -10,6 +11,7 @@ from typing import Literal, NamedTuple
 import pyarrow as pa
 
 from tidings.analysis import ENGLISH, Analyser
+from tidings.arrays.pages import read_page
 from tidings.cluster.mappings import WHOLE
 from tidings.cluster.shares import Part
 from tidings.model import DataError
@@ -23,6 +25,7 @@ REPLICATED_BYTES = 2 << 30
 RELEASE = "release-"
 RAREST = PlacementPolicy().name
 _BYTES_EACH = 32
+_NAME = re.compile(rf"{RELEASE}(\d+)(?:-([^+]+?))?(?:\+(.+))?\.json")
 _log = logging.getLogger(__name__)
 
 
@@ -47,7 +50,8 @@ class Release:
     ``folder`` is a path that all machines share; if it is ``shipped``, Spark carried its files to each of them instead.
     ``attributes`` are those that somebody asks about: no other column has to be read. ``mapping`` is the name of that
     by which it is partitioned, ``placement`` that of the policy by which subscriptions were placed. ``mark`` is that of
-    the version, empty if it is of no registry.
+    the version, empty if it is of no registry. ``older``: the files of the router of an older mapping, which some
+    subscriptions are still placed by (:mod:`tidings.cluster.older`).
     """
 
     folder: str
@@ -61,6 +65,7 @@ class Release:
     mapping: str = WHOLE
     mark: str = ""
     placement: str = RAREST
+    older: tuple[str, ...] = ()
 
     @property
     def key(self) -> Key:
@@ -72,10 +77,42 @@ class Release:
         return len(self.parts)
 
     @property
+    def sends(self) -> bool:
+        """Whether there is a router that sends publications somewhere."""
+        return bool(self.routers or self.older)
+
+    @property
     def files(self) -> frozenset[str]:
         """The names of all its files."""
         named = {name for part in self.parts for name in (*part.segments, part.homes) if name}
-        return frozenset(named | set(self.routers))
+        return frozenset(named | {*self.routers, *self.older})
+
+
+class Newest(NamedTuple):
+    """The newest release of a folder: its key, the files of its router, and those of the router of an older mapping."""
+
+    key: Key
+    routers: list[Path]
+    older: list[Path]
+
+
+def newest_release(folder: Path) -> Newest:
+    """The newest release; one of version 0, without files, where there is none."""
+    listed = listed_releases(folder)
+    if listed:
+        try:
+            page = read_page(listed[-1].path(folder))
+            files = ([folder / name for name in page[kind]] for kind in ("routers", "older"))
+            return Newest(listed[-1], *files)
+        except (ValueError, KeyError, TypeError):
+            pass
+    return Newest(Key(0, ""), [], [])
+
+
+def listed_releases(folder: Path) -> list[Key]:
+    """The keys of all releases, in order."""
+    found = (_NAME.fullmatch(path.name) for path in folder.glob(f"{RELEASE}*.json"))
+    return sorted(Key(int(name[1]), name[2] or "", name[3] or RAREST) for name in found if name)
 
 
 class Switch(NamedTuple):

@@ -5,6 +5,8 @@ have the same name; a newer release names most files of the one before and some 
 version and the mapping that it had, and gets them: if the release is no longer there, it is compiled again from the
 registry. So it is where the mapping is a new one (:mod:`tidings.cluster.mappings`): all subscriptions are placed
 anew. Where it has the same parcels, and some of them have moved, a release is brought forward as by any other change.
+So it is where a mapping is used beside an older one (:mod:`tidings.cluster.older`): what that has placed stays. A
+release that is compiled again has all subscriptions placed by its own mapping, and finds the same.
 
 A page has the mark of its version (:mod:`tidings.registry.history`), so a release of another registry, or of a history
 that the registry no longer has, is not taken for one of this. Files are checked (:mod:`tidings.cluster.soundness`)
@@ -14,9 +16,8 @@ before they are named to workers.
 from __future__ import annotations
 
 import logging
-import re
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -27,8 +28,20 @@ from tidings.arrays.files import JSON
 from tidings.arrays.locks import exclusive
 from tidings.arrays.pages import checked, read_page, replace_json
 from tidings.cluster.mappings import WHOLE, Mappings, hash_name
-from tidings.cluster.release import MATCHERS, RAREST, RELEASE, Key, Layout, Plan, Release, Switch
-from tidings.cluster.shares import HOMES, ROUTER, Part, Shares
+from tidings.cluster.release import (
+    MATCHERS,
+    RAREST,
+    Key,
+    Layout,
+    Newest,
+    Plan,
+    Release,
+    Switch,
+    listed_releases,
+    newest_release,
+)
+from tidings.cluster.router_files import ROUTER
+from tidings.cluster.shares import HOMES, Part, Shares
 from tidings.cluster.soundness import Soundness
 from tidings.index.store import described
 from tidings.index.subscribers import keyed
@@ -38,25 +51,11 @@ from tidings.placement import PlacementPolicy
 from tidings.registry import Follower, Registry, fold
 from tidings.terms.sample import Sample
 
-FORMAT = 4
+FORMAT = 5
 _SEGMENT = "segment-"
-_NAME = re.compile(rf"{RELEASE}(\d+)(?:-([^+]+?))?(?:\+(.+))?\.json")
 _log = logging.getLogger(__name__)
 
-__all__ = ["FORMAT", "MATCHERS", "Key", "Layout", "Plan", "Release", "Releases", "Switch", "newest_release"]
-
-
-def newest_release(folder: Path) -> tuple[Key, list[Path]]:
-    """The key of the newest release of a folder, and the files of its router; none of them where there is none."""
-    listed = _listed(folder)
-    if not listed:
-        return Key(0, ""), []
-    newest = listed[-1]
-    try:
-        routers = read_page(newest.path(folder))["routers"]
-        return newest, [folder / name for name in routers]
-    except (ValueError, KeyError, TypeError):
-        return Key(0, ""), []
+__all__ = ["FORMAT", "MATCHERS", "Key", "Layout", "Newest", "Plan", "Release", "Releases", "Switch", "newest_release"]
 
 
 class Releases:
@@ -131,7 +130,7 @@ class Releases:
 
         Only one for the same plan: another layout or number of matchers is taken at once.
         """
-        listed = _listed(self.folder)
+        listed = listed_releases(self.folder)
         if self._plan.layout == "replicated" or not listed or listed[-1].mapping == WHOLE:
             return None
         wanted, planned = self._mappings.newest(self._plan.matchers), self._plan.matchers
@@ -172,7 +171,7 @@ class Releases:
         With ``mapping`` or ``placement``, those of that version and another mapping or placement too.
         """
         with exclusive(self.folder):
-            releases = _listed(self.folder)
+            releases = listed_releases(self.folder)
             wanted = [
                 key
                 for key in releases
@@ -198,7 +197,7 @@ class Releases:
         if known is not None:
             _log.warning("the registry was restored from a backup, made anew or replaced; the index is compiled again")
             self._newest = None
-        listed = _listed(self.folder)
+        listed = listed_releases(self.folder)
         newest, identity = (registry.version, registry.id) if listed else (-1, "")
         for key in listed:
             page = self._page(key)
@@ -222,7 +221,7 @@ class Releases:
     def _planned(self, version: int) -> str:
         """The mapping that a new release has; empty where the size of the index has to decide."""
         layout = self._plan.layout
-        names = [key.mapping for key in _listed(self.folder) if key.version <= version and key.mapping]
+        names = [key.mapping for key in listed_releases(self.folder) if key.version <= version and key.mapping]
         if layout == "auto" and names:
             layout = "replicated" if names[-1] == WHOLE else "partitioned"
         if layout == "auto":
@@ -265,7 +264,7 @@ class Releases:
         return Shares(self.folder, mapping, self._analyser, self._sample, placer)
 
     def _before(self, key: Key) -> tuple[Release, Shares] | None:
-        """The nearest earlier release of the same parcels and placement, and its shares, which are about to change."""
+        """The nearest earlier release that can become that of a key, and its shares, which are about to change."""
         newest, self._newest = self._newest, None
         for one in reversed(self._earlier_than(key)):
             if newest is not None and newest[0].key == one:
@@ -274,7 +273,7 @@ class Releases:
             if found is not None and self._soundness.are_sound(found.files):
                 shares = self._shares(one.placement)
                 try:
-                    shares.open(found.parts, found.routers)
+                    shares.open(found.parts, found.routers, found.older)
                 except DataError as error:
                     _log.warning("%s; the index is compiled again from the registry", error)
                     return None
@@ -282,12 +281,20 @@ class Releases:
         return None
 
     def _earlier_than(self, key: Key) -> list[Key]:
-        """Releases that can be brought forward to a key, in order: of that version only those of other owners."""
-        parcels = self._mappings.parcels
-        listed = [one for one in _listed(self.folder) if one.placement == key.placement and one != key]
+        """Releases that can be brought forward to a key, in order: of that version only those of other owners.
+
+        Those of the mapping beside which that of the key is used come first.
+        """
+        listed = [one for one in listed_releases(self.folder) if one.placement == key.placement and one != key]
         near = [one for one in listed if one.version <= key.version and one.mapping]
-        alike = [one for one in near if one.mapping == key.mapping or parcels(one.mapping) == parcels(key.mapping)]
-        return sorted(alike, key=lambda one: (one.version, one.mapping == key.mapping))
+        beside = self._mappings.beside(key.mapping)
+        other = [one for one in near if beside and self._mappings.parcels(one.mapping) == beside]
+        alike = [one for one in near if self._is_alike(one.mapping, key.mapping)]
+        return [*other, *sorted(alike, key=lambda one: (one.version, one.mapping == key.mapping))]
+
+    def _is_alike(self, one: str, other: str) -> bool:
+        """Whether two mappings have the same parcels."""
+        return one == other or self._mappings.parcels(one) == self._mappings.parcels(other)
 
     def _forward(self, registry: Registry, key: Key, mark: str, before: Release, shares: Shares) -> Release | None:
         """The release that a release becomes; None if it is not one of this registry, mapping and history, or if the
@@ -301,9 +308,12 @@ class Releases:
             return None
         try:
             if self._mapping[1] is not None:
-                shares.move(self._mapping[1])
+                adjust = shares.move if self._is_alike(before.mapping, key.mapping) else shares.adopt
+                adjust(self._mapping[1])
             if changes.num_rows:
                 shares.change(keyed(fold(changes)), pc.unique(changes["id"]).to_pylist())
+            if self._mappings.retires(key.mapping):
+                shares.retire()
             return self._written(key, mark, shares, before.files)
         except DataError as error:
             _log.warning("%s; the index is compiled again from the registry", error)
@@ -311,15 +321,16 @@ class Releases:
 
     def _written(self, key: Key, mark: str, shares: Shares, known: frozenset[str] = frozenset()) -> Release:
         """Write what is new; the files that are ``known`` were checked before."""
-        parts, routers = shares.save()
-        release = self._release(key, mark, parts, routers, shares.attributes())
+        parts = shares.save()
+        release = self._release(key, mark, parts, shares.routers, shares.older, shares.attributes())
         content: dict[str, JSON] = {
             "format": FORMAT,
             "language": described(self._analyser),
             "mark": mark,
             "layout": release.layout,
             "parts": [asdict(part) for part in parts],
-            "routers": routers,
+            "routers": release.routers,
+            "older": release.older,
             "attributes": release.attributes,
         }
         self._soundness.trust(release.files - known)
@@ -328,22 +339,18 @@ class Releases:
         return release
 
     def _release(
-        self, key: Key, mark: str, parts: tuple[Part, ...], routers: tuple[str, ...], attributes: tuple[str, ...]
+        self,
+        key: Key,
+        mark: str,
+        parts: tuple[Part, ...],
+        routers: tuple[str, ...],
+        older: tuple[str, ...],
+        attributes: tuple[str, ...],
     ) -> Release:
-        layout: Layout = "replicated" if key.mapping == WHOLE else "partitioned"
         version, mapping, placement = key
-        return Release(
-            str(self.folder),
-            version,
-            layout,
-            parts,
-            routers,
-            attributes,
-            self._analyser,
-            mapping=mapping,
-            mark=mark,
-            placement=placement,
-        )
+        layout: Layout = "replicated" if mapping == WHOLE else "partitioned"
+        made = Release(str(self.folder), version, layout, parts, routers, attributes, self._analyser, older=older)
+        return replace(made, mapping=mapping, mark=mark, placement=placement)
 
     def _read(self, key: Key, mark: str) -> Release | None:
         """The release of a key with that mark; None if there is none, or if files of it are gone or damaged."""
@@ -366,9 +373,9 @@ class Releases:
             if found["format"] != FORMAT or found["language"] != described(self._analyser):
                 raise DataError(f"{str(path)!r} is of another format or for another analyser; name another folder")
             parts = tuple(Part(tuple(part["segments"]), part["homes"]) for part in found["parts"])
-            routers, attributes = tuple(found["routers"]), tuple(found["attributes"])
-            release = self._release(key, str(found["mark"]), parts, routers, attributes)
-            if not parts or not all(isinstance(name, str) for name in (*release.files, *attributes)):
+            names = (tuple(found[kind]) for kind in ("routers", "older", "attributes"))
+            release = self._release(key, str(found["mark"]), parts, *names)
+            if not parts or not all(isinstance(name, str) for name in (*release.files, *release.attributes)):
                 raise ValueError("it names no files")
             return release
         except FileNotFoundError:
@@ -386,9 +393,3 @@ def _snapshot(registry: Registry, version: int) -> pa.Table:
         oldest = registry.horizon
         _log.warning("%s; the batch that was pinned to it is matched with version %d", error, oldest)
         return registry.snapshot(oldest)
-
-
-def _listed(folder: Path) -> list[Key]:
-    """The keys of all releases, in order."""
-    found = (_NAME.fullmatch(path.name) for path in folder.glob(f"{RELEASE}*.json"))
-    return sorted(Key(int(name[1]), name[2] or "", name[3] or RAREST) for name in found if name)

@@ -8,18 +8,17 @@ are left that the older mapping placed, these are placed anew as well and the ol
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
 
 from tidings.analysis import ENGLISH, Analyser
-from tidings.balancing import Estimate, Global
+from tidings.balancing import Global
 from tidings.cluster.cluster import Carried, Cluster
-from tidings.cluster.counting import loads_of
-from tidings.cluster.placing import place
+from tidings.cluster.counting import promised
 from tidings.partitioning import Mapping
-from tidings.partitioning.load import COUNTED, FloatArray, LoadCosts
+from tidings.partitioning.load import COUNTED, LoadCosts
 
 Learned = Callable[[pa.Table, pa.Table, int], Mapping]
 """A mapping to so many matchers, from a table of posts and one of subscriptions."""
@@ -56,12 +55,8 @@ class Repartitioner:
         rows = np.arange(posts.num_rows)
         learned, held_out = (posts.take(pa.array(rows[rows % 2 == half])) for half in (0, 1))
         mapping = self.learn(learned, asked, in_use.matchers)
-        before, after = (self.promised(own, held_out, asked) for own in (in_use, mapping))
+        stands_for = self.cluster.count() / asked.num_rows
+        before, after = (
+            promised(own, held_out, asked, stands_for, self.analyser, self.costs) for own in (in_use, mapping)
+        )
         return mapping if self.policy.is_better(before, after) else None
-
-    def promised(self, mapping: Mapping, posts: pa.Table, asked: pa.Table) -> FloatArray:
-        """The load of each matcher for these posts, if each of these subscriptions stands for several."""
-        stands_for = self.cluster.count() / max(asked.num_rows, 1)
-        costs = replace(self.costs, pair=stands_for * self.costs.pair)
-        router = place(asked, mapping, analyser=self.analyser).router
-        return Estimate(loads_of(router, posts), mapping, costs).matchers(mapping.owner)

@@ -11,22 +11,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
-import numpy as np
 import pyarrow as pa
 
 from tidings.analysis import Analyser
-from tidings.arrays import IdArray, IntArray
 from tidings.cluster.cluster import Carried, Cluster, Member
-from tidings.cluster.filings import Filings, merged
 from tidings.cluster.homes import Homes
-from tidings.cluster.router import Router
+from tidings.cluster.older import Older
+from tidings.cluster.router_files import RouterFiles
 from tidings.index import COMPACTION, GuardIndex
 from tidings.index.store import Store, described
 from tidings.partitioning import Mapping
 from tidings.placement import RAREST, Placer
 from tidings.terms.sample import Sample
 
-HOMES, ROUTER = "homes-", "router-"
+HOMES = "homes-"
 _UNSAVED = -1
 
 
@@ -36,15 +34,6 @@ class Part:
 
     segments: tuple[str, ...]
     homes: str = ""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Saved:
-    """What of a router is in files: what it counted then, the owners of parcels, and how many parts of filings."""
-
-    filed: IntArray
-    owner: IdArray
-    parts: int
 
 
 class Shares:
@@ -66,35 +55,35 @@ class Shares:
         self._cluster = Cluster(mapping, analyser, self._sample, placer)
         self._parts = [Part(()) for _ in self._cluster.members]
         self._changes = [_UNSAVED for _ in self._cluster.members]
-        self._routers: tuple[str, ...] = ()
-        self._saved = _Saved(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32), 0)
+        self._router, self._older = RouterFiles(folder), RouterFiles(folder)
 
     @property
     def cluster(self) -> Cluster:
         """What is in the files, and what is not yet."""
         return self._cluster
 
+    @property
+    def routers(self) -> tuple[str, ...]:
+        """The files of the router, as far as it is saved."""
+        return self._router.names
+
+    @property
+    def older(self) -> tuple[str, ...]:
+        """Those of the router of an older mapping, which is still in use."""
+        return self._older.names
+
     def fill(self, table: pa.Table) -> None:
         """Hold the subscriptions of a table, checked and with all COLUMNS."""
         self._cluster.change(table)
 
-    def open(self, parts: Iterable[Part], routers: tuple[str, ...]) -> None:
+    def open(self, parts: Iterable[Part], routers: tuple[str, ...], older: tuple[str, ...] = ()) -> None:
         """Hold what some files hold."""
-        self._parts, self._routers = list(parts), routers
+        self._parts = list(parts)
         members = [self._opened(part) for part in self._parts]
         self._changes = [member.changes for member in members]
-        router: Router | None = None
-        filings: list[Filings] = []
-        for name in routers:
-            newer, own = Router.open(self._store.path / name), Filings.open(self._store.path / name)
-            if router is None:
-                router = newer
-            else:
-                own = own.renumbered(router.extend(newer))
-            filings.append(own)
-        self._cluster.hold(members, router, filings)
-        if router is not None:
-            self._saved = _Saved(router.filed, router.owner, len(filings))
+        router, filings = self._older.open(older)
+        before = None if router is None else Older(router, filings)
+        self._cluster.hold(members, *self._router.open(routers), before)
 
     def _opened(self, part: Part) -> Member:
         index = GuardIndex.of_files(*self._store.load(part.segments), self._analyser, self._sample)
@@ -109,13 +98,26 @@ class Shares:
         """Give parcels to the owners that they have in a mapping of the same parcels."""
         return self._cluster.move_to(mapping)
 
-    def save(self) -> tuple[tuple[Part, ...], tuple[str, ...]]:
-        """Write what is not in files yet; the files of each share, and those of the router."""
+    def adopt(self, mapping: Mapping) -> None:
+        """Place what comes from now on by another mapping, and leave what is there where it is."""
+        self._cluster.adopt(mapping)
+        if self._cluster.older is not None:
+            self._router, self._older = self._older, self._router
+
+    def retire(self) -> Carried:
+        """Place by the mapping in use what an older one has placed."""
+        self._older = RouterFiles(self._store.path)
+        return self._cluster.retire()
+
+    def save(self) -> tuple[Part, ...]:
+        """Write what is not in files yet, the router as well; the files of each share."""
         for matcher, member in enumerate(self._cluster.members):
             if member.changes != self._changes[matcher]:
                 self._parts[matcher], self._changes[matcher] = self._written(member), member.changes
-        self._save_router()
-        return tuple(self._parts), self._routers
+        self._router.save(self._cluster)
+        if self._cluster.older is not None:
+            self._older.save(self._cluster.older)
+        return tuple(self._parts)
 
     def _written(self, member: Member) -> Part:
         index = member.index
@@ -126,30 +128,6 @@ class Shares:
         if homes:
             member.homes.save(self._store.path / homes)
         return Part(segments, homes)
-
-    def _save_router(self) -> None:
-        """Write how the router has changed; many small files of it become one."""
-        cluster, router, saved = self._cluster, self._cluster.router, self._saved
-        if router is None or (saved.filed is router.filed and np.array_equal(saved.owner, router.owner)):
-            return
-        if not self._routers and not len(router):
-            return  # nobody has ever asked for anything
-        name = f"{ROUTER}{uuid4().hex}.tidings"
-        if not self._routers or len(self._routers) >= COMPACTION.max_segments:
-            cluster.tidy()
-            router = cluster.router or router
-            router.save(self._store.path / name, cluster.filings[0].arrays())
-            self._routers = (name,)
-        else:
-            filings = merged(cluster.filings[saved.parts :], keep_gone=True)
-            change = router.filed.copy()
-            change[: len(saved.filed)] -= saved.filed
-            is_used = change != 0
-            is_used[filings.terms.ids] = True
-            newer, numbers = router.part(is_used, change)
-            newer.save(self._store.path / name, filings.renumbered(numbers).arrays(), extends=True)
-            self._routers = (*self._routers, name)
-        self._saved = _Saved(router.filed, router.owner, len(cluster.filings))
 
     def attributes(self) -> tuple[str, ...]:
         """The attributes that somebody asks about."""

@@ -24,6 +24,7 @@ from tidings.arrays import IdArray
 from tidings.cluster.cut import Cut, Cutting, Undone, cut_posts, cut_routes, looked_at
 from tidings.cluster.homes import found_along, once
 from tidings.cluster.notes import Tally, note
+from tidings.cluster.older import SideBySide
 from tidings.cluster.opened import Opened, OpenShare
 from tidings.cluster.past import PastJob
 from tidings.cluster.post_files import PostFiling, TaskPosts
@@ -157,7 +158,7 @@ class Route:
     def __call__(self, batches: Iterator[pa.RecordBatch], task: Task = _ALONE) -> Iterator[pa.RecordBatch]:
         work, sifter, sampler, undone = _Work("route", task), Sifter(), Sampler(self.kept), Undone()
         files = TaskPosts(self.filing, task.number)
-        opened = _opened.router(self.release, task.shipped) if self.release.routers else None
+        opened = _opened.router(self.release, task.shipped) if self.release.sends else None
         router = None if opened is None else opened.router
         for batch in batches:
             good, rejected = sifter.sift(pa.Table.from_batches([batch]))
@@ -247,7 +248,9 @@ def _marked(posts: pa.Table, cutting: Cutting) -> pa.Table:
     return posts.append_column(_KEPT, cutting.kept.column())
 
 
-def _packed(good: Publications, router: Router, cut: Cut | None, undone: Undone) -> list[tuple[int, pa.Buffer]]:
+def _packed(
+    good: Publications, router: Router | SideBySide, cut: Cut | None, undone: Undone
+) -> list[tuple[int, pa.Buffer]]:
     """The rows for each matcher, with all their destinations, as one value."""
     posts, grades = good.table, None
     if cut is None:

@@ -133,7 +133,7 @@ class Handler:
                 self._learner = BackgroundLearner(MappingLearner(self.home, self.learn, self.registry, self.sample))
             self._learner.look(number)
             if self.balance is not None:
-                self._balancer = self._balancer or PipelineBalancer(self.home, self.balance)
+                self._balancer = self._balancer or PipelineBalancer(self.home, self.balance, self.registry)
                 self._balancer.look(number)
 
     def _pin(self, batch: Batch) -> Pin | None:

@@ -25,7 +25,7 @@ from pyspark.sql.streaming import StreamingQuery
 
 from tidings.arrays.locks import owned
 from tidings.cluster.belonging import claimed, tie
-from tidings.cluster.following import Balance
+from tidings.cluster.following import Balance, Scope
 from tidings.cluster.journal import Journal
 from tidings.cluster.learning import Learn
 from tidings.cluster.overload import Governor, Overload
@@ -80,7 +80,8 @@ class Pipeline:
     :class:`tidings.cluster.overload.Overload`, leaves some work undone, and reports it.
 
     ``balance``: with ``"local"``, or a :class:`tidings.cluster.following.Balance`, parcels move from busy matchers to
-    others while the pipeline runs; None moves nothing.
+    others while the pipeline runs; with ``"global"`` all is divided anew as well where that is clearly better. None
+    moves nothing.
 
     ``keep``: posts are kept for so long, in the checkpoint, and a new subscription whose ``since`` lies in the past
     gets its matches among them with the first batch that sees it. All attributes are then read and checked, since
@@ -98,7 +99,7 @@ class Pipeline:
     learn: Learn = field(default_factory=Learn)
     overload: Overload | Literal["block", "shed"] = "block"
     placement: PlacementPolicy | PlacerName = "rarest"
-    balance: Balance | Literal["local"] | None = None
+    balance: Balance | Scope | None = None
     keep: timedelta | None = None
 
     def start(
@@ -174,6 +175,11 @@ class Pipeline:
         placement, balance = PlacementPolicy.of(self.placement), Balance.of(self.balance)
         if balance is not None and not self.learn.keep_posts:
             raise DataError("load is balanced by a sample of posts, and keep_posts=0 keeps none; keep some")
+        if balance is not None and balance.scope == "global" and placement.placer != "rarest":
+            raise DataError(
+                f"a global balance divides places, and then subscriptions are placed by their rarest term, not by "
+                f"{placement.placer}; use placement='rarest', or balance='local'"
+            )
         handler = Handler(
             home, name, registry, sink, self.columns, self.plan, self.sample, self.distinct_ids, self.learn, placement
         )

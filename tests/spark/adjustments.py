@@ -1,0 +1,203 @@
+"""What befalls a pipeline that adjusts its load in the tests of kills? A play: posts come, and all is divided anew.
+
+``python -m tests.spark.adjustments FOLDER SEED KIND POINT`` plays it. When it is at the point, or a little later, its
+driver is killed with all its processes, or one Python worker, or one executor, by KIND. Whoever plays it again with the
+same folder and seed goes on where it was.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pyspark
+from pyspark.sql import SparkSession
+
+from tests.spark import oracle
+from tests.spark.driver import STEPS, aim, session_of
+from tests.spark.faults import of_session
+from tidings.balancing import Global
+from tidings.cluster import Cluster, following, pipeline_repartitioning
+from tidings.cluster.delta import DeltaSink
+from tidings.cluster.following import Balance, PipelineBalancer
+from tidings.cluster.mappings import Mappings
+from tidings.cluster.pipeline_folder import PipelineFolder
+from tidings.cluster.preparing import SMALL_BYTES, Preparer
+from tidings.cluster.releases import Plan
+from tidings.cluster.shares import Shares
+from tidings.cluster.sinks import ParquetSink
+from tidings.model import DataError
+from tidings.partitioning import Move
+from tidings.registry import Registry
+from tidings.spark import batches
+from tidings.spark.pipeline import Pipeline
+from tidings.spark.sinks import Sink
+from tidings.spark.sources import posts_from_files
+
+SCENES = 9
+EAGER = Balance(uneven=1.05, hits=1, pause=0, scope="global", check_s=0.0, few=0.75)
+OF_ADJUSTMENTS: dict[str, tuple[Any, str]] = {
+    "adopt": (PipelineFolder, "adopt"),
+    "beside": (Shares, "adopt"),
+    "retire": (PipelineFolder, "retire"),
+    "anew": (Shares, "retire"),
+    "move": (Mappings, "move"),
+    "rehome": (Cluster, "_rehome"),
+}
+POINTS = [
+    f"{when} {step} {count}"
+    for step, count in (("adopt", 1), ("beside", 1), ("retire", 1), ("anew", 1), ("move", 2), ("rehome", 2))
+    for when in ("before", "after")
+]
+IN_A_JOB = ["after beside 1", "before match 3", "after anew 1", "before match 6"]
+"""Where a worker or an executor is killed, a little later: in the next batch, or in this."""
+
+
+@contextmanager
+def adjusts_always() -> Iterator[None]:
+    """Let each check find a better mapping, wait for it, and let nothing rest."""
+    look = PipelineBalancer.look
+
+    def waited(balancer: PipelineBalancer, batch: int) -> None:
+        look(balancer, batch)
+        balancer.wait()
+
+    with ExitStack() as patches:
+        for owner, name, value in (
+            (Global, "is_better", lambda *_: True),
+            (following, "_REST", 0),
+            (pipeline_repartitioning, "FEWEST_POSTS", 100),
+            (PipelineBalancer, "look", waited),
+        ):
+            patches.enter_context(patch.object(owner, name, value))
+        yield
+
+
+@dataclass(frozen=True, slots=True)
+class Play:
+    """Nine scenes, in each of which posts come; before it and meanwhile people subscribe and unsubscribe."""
+
+    folder: Path
+    session: SparkSession
+    seed: int
+
+    @property
+    def registry(self) -> Registry:
+        return Registry(self.folder / "registry")
+
+    @property
+    def home(self) -> PipelineFolder:
+        return PipelineFolder(self.folder / "state")
+
+    @property
+    def posts(self) -> Path:
+        return self.folder / "posts"
+
+    @property
+    def is_prepared(self) -> bool:
+        """Whether releases of new mappings are compiled beside the batches, however small they are."""
+        return self.seed % 5 == 4
+
+    def play(self) -> None:
+        """From the scene that was under way to the last."""
+        small_bytes = 0 if self.is_prepared else SMALL_BYTES
+        with adjusts_always(), patch.object(batches, "Preparer", partial(Preparer, small_bytes=small_bytes)):
+            if self.registry.version < 1:
+                self.registry.add(oracle.subscriptions(random.Random(self.seed), 150))
+            first = self._scene()
+            self._come(first)
+            with self._pipeline().start() as running:
+                for scene in range(first, SCENES):
+                    self._come(scene)
+                    with self._changing(scene):
+                        running.process_all()
+
+    def _scene(self) -> int:
+        """The last one that has begun."""
+        return max(len(list(self.posts.glob("*.parquet"))) - 1, 0)
+
+    def _come(self, scene: int) -> None:
+        """The posts of a scene, if they are not there yet, and an order to move if it is time for one."""
+        if (self.posts / f"{scene:06}.parquet").exists():
+            return
+        rng = random.Random(100 * self.seed + scene)
+        if scene:
+            self.registry.add(oracle.subscriptions(rng, 30))
+        if scene % 3 == 2:
+            self._move(rng)
+        oracle.write_posts(self.posts, scene)
+
+    @contextmanager
+    def _changing(self, scene: int) -> Iterator[None]:
+        """Somebody subscribes and unsubscribes while batches run."""
+        rng, enough = random.Random(100 * self.seed + scene + 50), threading.Event()
+
+        def change() -> None:
+            while not enough.wait(0.3):
+                oracle.change(self.registry, rng)
+
+        thread = threading.Thread(target=change)
+        thread.start()
+        try:
+            yield
+        finally:
+            enough.set()
+            thread.join()
+
+    def _pipeline(self) -> Pipeline:
+        sink: Sink = (DeltaSink if self.seed % 2 else ParquetSink)(self.folder / "matches")
+        stream = posts_from_files(self.session, self.posts, files_per_batch=1)
+        plan = Plan("partitioned", 3)
+        return Pipeline(stream, self.registry, sink, self.home.path, plan=plan, balance=EAGER)
+
+    def _move(self, rng: random.Random) -> None:
+        """A third of the parcels, to any matchers; none where a mapping with others is about to be taken."""
+        newest = self.home.mappings.mapping(self.home.mappings.newest(3))
+        assert newest is not None
+        parcels = rng.sample(range(newest.parcels.count), newest.parcels.count // 3)
+        try:
+            self.home.move(Move(parcel, rng.randrange(3)) for parcel in parcels)
+        except DataError as error:
+            assert "about to be taken" in str(error), error
+
+
+def main() -> None:
+    os.setsid()  # a group and a session of its own
+    os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    folder, seed, kind, point = sys.argv[1:]
+    rng = random.Random(seed)
+
+    def kill() -> None:
+        if kind == "driver":
+            os.killpg(0, signal.SIGKILL)
+        threading.Timer(rng.uniform(0, 2), kill_one).start()
+
+    def kill_one() -> None:
+        name, victims = b"pyspark.daemon" if kind == "worker" else b"CoarseGrainedExecutorBackend", list[int]()
+        while not victims:
+            victims = of_session(os.getpid(), name)
+            time.sleep(0.01)
+        os.kill(rng.choice(victims), signal.SIGKILL)
+        (Path(folder) / "killed").touch()
+
+    if kind == "executor":
+        os.environ["SPARK_HOME"] = str(Path(pyspark.__file__).parent)
+    session = session_of("local-cluster[2,1,512]" if kind == "executor" else "local[2,4]")
+    aim(point, kill, STEPS | OF_ADJUSTMENTS)
+    Play(Path(folder), session, int(seed)).play()
+    session.stop()
+
+
+if __name__ == "__main__":
+    main()
