@@ -22,6 +22,7 @@ from benchmarks.names import (
     Source,
     SparkPart,
 )
+from benchmarks.padres.__main__ import app as padres
 from tidings.cli.format import Format
 from tidings.cli.terminal import say
 from tidings.model import TidingsError
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(name="benchmarks", help="Measure, and check that what is compared is equal.", no_args_is_help=True)
 
+app.add_typer(padres, name="padres")
 
 MADE_UP = "made-up posts"
 
