@@ -15,7 +15,6 @@ from tidings.simulate.scenario import Scenario, read_scenario
 from tidings.simulate.topology import equal_brokers
 
 SCENARIOS = Path(__file__).parents[2] / "docs" / "scenarios"
-JOINED_S = 1010.0
 
 
 class PadresFigure(StrEnum):
@@ -69,11 +68,9 @@ def row(played: Played) -> dict[str, Any]:
     end = recording.samples[-1].at_s
     rise = scenario.publishers.increase_at_s or end
     before, after = recording.between(rise - 600, rise), recording.between(end - 600, end)
-    whole = recording.between(0, end)
+    whole, joined_s = recording.between(0, end), scenario.subscribers.join_within_s
     errors = {
-        metric: [
-            outcome.error(metric) for outcome in recording.estimates.outcomes if outcome.at_s > _joined_s(scenario)
-        ]
+        metric: [outcome.error(metric) for outcome in recording.estimates.outcomes if outcome.at_s > joined_s]
         for metric in Metric
     }
     return {
@@ -109,10 +106,6 @@ def row(played: Played) -> dict[str, Any]:
     }
 
 
-def _joined_s(scenario: Scenario) -> float:
-    return scenario.subscribers.join_within_s
-
-
 def _local() -> Iterator[Run]:
     local = read_scenario(SCENARIOS / "local.toml")
     yield Run("proposed", local)
@@ -120,10 +113,10 @@ def _local() -> Iterator[Run]:
 
 
 def _random() -> Iterator[Run]:
-    for name in ("local", "testbed"):
-        scenario = read_scenario(SCENARIOS / f"{name}.toml")
-        yield Run(f"{name}, proposed", scenario)
-        yield Run(f"{name}, random", replace(scenario, rules=replace(scenario.rules, algorithm="random")))
+    """The proposed algorithms with the machines of the simulation are in the figure local."""
+    yield Run("local, random", read_scenario(SCENARIOS / "local-random.toml"))
+    yield Run("testbed, proposed", read_scenario(SCENARIOS / "testbed.toml"))
+    yield Run("testbed, random", read_scenario(SCENARIOS / "testbed-random.toml"))
 
 
 def _churn() -> Iterator[Run]:

@@ -109,7 +109,7 @@ class Bargain:
         """The first one of each sort: all of a sort would have the same card."""
         seen = set()
         for candidate in candidates:
-            sort = candidate.vector, len(candidate.subscribers), candidate.bytes_s, candidate.key in self.covered
+            sort = candidate.vector, len(candidate.subscribers), candidate.bytes_s
             if sort not in seen:
                 seen.add(sort)
                 yield candidate

@@ -9,9 +9,11 @@ from tidings.balancing.padres.metrics import Metric, Metrics, input_utilization
 from tidings.balancing.padres.press import Key
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class BrokerLoad:
     """The load information of [PADRES] 3.4.1, from which every metric can be estimated.
+
+    Nobody changes one. It is not frozen because offloading makes millions of them, and frozen ones take longer to make.
 
     ``subscriptions``: how many subscribers; ``output_bytes_s`` and ``bandwidth_bytes_s``: o_u and o_t of Eq. 2.
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from random import Random
 
 from tidings.balancing.padres.cards import Bargain, Card, best
@@ -75,9 +75,8 @@ def _phase_one(bargain: Bargain, ignored: set[Key]) -> bool:
 def _best_by_type(bargain: Bargain, ignored: set[Key]) -> Card | None:
     """The best of type I; if there is none, of type II; then of type III."""
     types: tuple[list[Card], list[Card], list[Card]] = ([], [], [])
-    for card in _cards(bargain, ignored):
-        if card.covered:
-            types[phase_one_type(card) - 1].append(card)
+    for card in _cards(bargain, bargain.covered - ignored):
+        types[phase_one_type(card) - 1].append(card)
     return next((found for cards in types if (found := best(bargain, cards)) is not None), None)
 
 
@@ -93,7 +92,7 @@ def _phase_two(bargain: Bargain, ignored: set[Key], children: Callable[[Key], bo
     while not bargain.done:
         if bargain.is_overloaded and bargain.giver.of(Metric.OUTPUT) < bargain.parameters.lower_overload_threshold:
             return True
-        uncovered = [each for each in _cards(bargain, ignored) if not each.covered]
+        uncovered = _cards(bargain, bargain.left.keys() - bargain.covered - ignored)
         card = best(bargain, (each for each in uncovered if bargain.is_overloaded or _keeps_inputs(each, bargain)))
         if card is None:
             return True
@@ -113,9 +112,9 @@ def _keeps_inputs(card: Card, bargain: Bargain) -> bool:
     return card.taker.of(Metric.INPUT) <= card.giver.of(Metric.INPUT) + bargain.parameters.balance_threshold
 
 
-def _cards(bargain: Bargain, ignored: set[Key]) -> Iterator[Card]:
-    """The cards of all that sends something and was not taken before."""
-    sending = (each for key, each in bargain.left.items() if key not in ignored and each.bytes_s)
+def _cards(bargain: Bargain, keys: Set[Key]) -> Iterator[Card]:
+    """The cards of those among some subscriptions that send anything."""
+    sending = (each for key, each in bargain.left.items() if key in keys and each.bytes_s)
     for candidate in bargain.sorts(sending):
         yield bargain.card(candidate)
 
