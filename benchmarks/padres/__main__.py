@@ -34,24 +34,24 @@ def figure(  # each is an option
 ) -> None:
     """Play the runs of a figure: spreads of load, moved subscribers, delays, messages, errors of estimates."""
     from benchmarks.padres.drawing import draw  # heavy imports only when they are needed
-    from benchmarks.padres.experiments import PadresFigure, play, row, runs
+    from benchmarks.padres.experiments import PadresFigure, Played, play, row, runs
     from benchmarks.printing import print_figures
     from benchmarks.result import Result
 
     if name not in list(PadresFigure):
         raise typer.BadParameter(f"choose one of {', '.join(PadresFigure)}", param_hint="NAME")
     chosen = PadresFigure(name)
-    played = []
+    played: list[Played] = []
     for run in runs(chosen, data / "stocks.parquet" if data else None, seed):
         played.append(play(run))
-        say(f"{run.name}: {played[-1].took_s:.1f} s", err=True)
-    rows = [row(each) for each in played]
-    columns = {key: [each[key] for each in rows] for key in rows[0]}
-    result = Result(f"padres {name}", "stocks.parquet" if data else "made-up quotes", columns, seed)
-    if save:
-        result.save(save)
-    if plot:
-        draw(chosen, played, plot)
+        rows = [row(each) for each in played]
+        say(f"{run.name}: {rows[-1]['moves']:,} moves, {played[-1].cpu_s:.1f} s of CPU", err=True)
+        columns = {key: [each[key] for each in rows] for key in rows[0]}
+        result = Result(f"padres {name}", "stocks.parquet" if data else "made-up quotes", columns, seed)
+        if save:
+            result.save(save)
+        if plot:
+            draw(chosen, played, plot)
     print_figures(result, output_format)
 
 
@@ -102,7 +102,7 @@ def speed(
     output_format: HowToPrint = Format.table,
     save: Save = None,
 ) -> None:
-    """One simulated hour of the local experiment: how long it takes, and events a second.
+    """One simulated hour of the local experiment: how much CPU it takes, and events for each second of it.
 
     A step is an entry of the clock's heap: something is published, matched, sent, received, or a timer is up. All
     deliveries of a publication by a broker are one step. An event is a step or the delivery to one subscriber.
@@ -115,16 +115,16 @@ def speed(
 
     run = runs(PadresFigure.local, None, 1)[0]
     run = replace(run, scenario=replace(run.scenario, duration_s=seconds))
-    played = min((play(run) for _ in range(rounds)), key=lambda each: each.took_s)
+    played = min((play(run) for _ in range(rounds)), key=lambda each: each.cpu_s)
     deliveries = sum(sample.deliveries for sample in played.recording.samples)
     steps = played.recording.events
     figures = {
         "simulated_s": seconds,
-        "seconds": round(played.took_s, 2),
+        "cpu_s": round(played.cpu_s, 1),
         "steps": steps,
         "deliveries": deliveries,
-        "steps_per_s": round(steps / played.took_s),
-        "events_per_s": round((steps + deliveries) / played.took_s),
+        "steps_per_s": round(steps / played.cpu_s),
+        "events_per_s": round((steps + deliveries) / played.cpu_s),
     }
     result = Result("padres speed", "made-up quotes", figures, 1)
     if save:

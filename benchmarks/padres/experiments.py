@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 from tidings.balancing.padres import Metric
@@ -39,11 +39,11 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """A run that is over, and how long it took."""
+    """A run that is over, and how many seconds of CPU it took. All of it is done by one thread."""
 
     run: Run
     recording: Recording
-    took_s: float
+    cpu_s: float
 
 
 def runs(figure: PadresFigure, quotes: Path | None, seed: int) -> list[Run]:
@@ -57,9 +57,9 @@ def runs(figure: PadresFigure, quotes: Path | None, seed: int) -> list[Run]:
 
 
 def play(run: Run, progress: Callable[[float], None] | None = None) -> Played:
-    begun = perf_counter()
+    begun = process_time()
     recording = record(run.scenario, progress)
-    return Played(run, recording, perf_counter() - begun)
+    return Played(run, recording, process_time() - begun)
 
 
 def row(played: Played) -> dict[str, Any]:
@@ -102,7 +102,7 @@ def row(played: Played) -> dict[str, Any]:
         "simulated_s": end,
         "steps": recording.events,
         "deliveries": whole.deliveries,
-        "seconds": round(played.took_s, 1),
+        "cpu_s": round(played.cpu_s, 1),
     }
 
 
