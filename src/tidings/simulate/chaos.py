@@ -93,13 +93,10 @@ def play(seed: int, faults: Faults | None = None, weather: Weather | None = None
 def small_world(seed: int, random: Random, faults: Faults, weather: Weather | None = None) -> World:
     """One or two clusters, three publishers, up to 25 subscribers that come, go and are moved."""
     places = _topology(random)
-    rules = Rules(
-        QUICK,
-        random.choice(["proposed", "proposed", "random"]),
-        random.random() < 0.5,
-        weather or _weather(random, faults),
-    )
-    world = World(seed, places, rules, Audit(owed_from_s=0.0 if faults in (Faults.NONE, Faults.DELAYS) else inf))
+    conditions = weather or _weather(random, faults)
+    rules = Rules(QUICK, random.choice(["proposed", "proposed", "random"]), random.random() < 0.5, conditions)
+    owed_from_s = 0.0 if faults in (Faults.NONE, Faults.DELAYS) else inf
+    world = World(seed, places, rules, Audit(owed_from_s, _margin_s(places, conditions)))
     for symbol in SYMBOLS:
         world.add_publisher(
             f"p{symbol}", random.choice(sorted(places.heads)), f"[symbol,=,'{symbol}']", _quotes(symbol), 2
@@ -130,6 +127,15 @@ def _weather(random: Random, faults: Faults) -> Weather:
         return Weather(latency)
     drop = random.choice([0.002, 0.02]) if faults is Faults.DROPS else 0.0
     return Weather(latency, delay=random.choice([0.0, 0.1, 0.2]), drop=drop, duplicate=random.choice([0.0, 0.1]))
+
+
+def _margin_s(places: Topology, weather: Weather) -> float:
+    """How long a subscription may take: an advertisement comes over all links, the subscription goes back over them.
+
+    Two seconds are for what is being sent on a slow broker when they come.
+    """
+    slowest_s = weather.latency_s + (weather.longest_delay_s if weather.delay else 0.0)
+    return 2.0 + 2 * len(places.clusters) * slowest_s
 
 
 def _topology(random: Random) -> Topology:
