@@ -67,3 +67,9 @@ def test_loads_are_estimated_within_a_few_percent(local: Recording) -> None:
     assert len(outcomes) >= 4
     for metric, limit in ((Metric.INPUT, 0.10), (Metric.OUTPUT, 0.15)):
         assert sum(outcome.error(metric) for outcome in outcomes) / len(outcomes) <= limit
+
+
+def test_at_random_twice_as_many_move_on_unlike_brokers() -> None:
+    ours, random = (record(scenario(name)) for name in ("testbed", "testbed-random"))
+    moved = [sum(sample.moves for sample in each.samples) for each in (ours, random)]
+    assert moved[1] >= 2 * moved[0]
