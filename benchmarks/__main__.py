@@ -25,6 +25,7 @@ from benchmarks.names import (
     Source,
     SparkPart,
 )
+from benchmarks.padres.__main__ import app as padres
 from benchmarks.pipeline_past import EXAMPLE, pipeline_past
 from tidings.cli.format import Format
 from tidings.cli.terminal import say
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(name="benchmarks", help="Measure, and check that what is compared is equal.", no_args_is_help=True)
 
+app.add_typer(padres, name="padres")
 
 app.command(epilog="Example: python -m benchmarks lsm speed --operations 1000000 --data path/to/data")(lsm)
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidings.language import evaluate, parse
+from tidings.language import covers, evaluate, parse
 from tidings.model import Publication
 from tidings.simulate.clock import Clock
 from tidings.simulate.routing import LOCAL, Advertise, Forward, Routing, Unadvertise, Unwant, Want
@@ -120,6 +120,23 @@ def test_the_universe_agrees_with_the_definition() -> None:
         for publication in publications:
             expected = {n for n in range(known + 1) if evaluate(parse(texts[n], syntax="padres"), publication)}
             assert set(bits(universe.answers(publication))) == expected
+
+
+def test_covering_in_the_universe_is_covering_in_the_language() -> None:
+    universe = Universe()
+    texts = [
+        *TEXTS,
+        "[b,=,'x'],[a,>,2]",
+        "[b,=,'x'],[a,>,1]",
+        "[b,=,'x'],[a,<,4]",
+        "[b,str-prefix,'x']",
+        "[b,isPresent,0]",
+    ]
+    numbers = {text: universe.number(text) for text in texts}
+    parsed = {text: parse(text, syntax="padres") for text in texts}
+    for wide, one in numbers.items():
+        for narrow, other in numbers.items():
+            assert universe.covers(one, other) == covers(parsed[wide], parsed[narrow]), (wide, narrow)
 
 
 def test_equal_times_are_ordered_by_the_seed() -> None:

@@ -1,11 +1,13 @@
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from tidings.balancing.padres import Parameters
 from tidings.model import DataError
 from tidings.simulate.record import record
 from tidings.simulate.scenario import read_scenario, scenario_of
+from tidings.workloads import Stocks
 
 SCENARIOS = sorted((Path(__file__).parents[2] / "docs" / "scenarios").glob("*.toml"))
 SMALL = {
@@ -58,6 +60,20 @@ def test_rates_rise() -> None:
     assert recording.samples[-1].publications > 2 * recording.samples[1].publications
 
 
+def test_quotes_are_read_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "stocks.parquet"
+    pq.write_table(Stocks(seed=3, symbols=8).table(80).drop_columns(["id", "ts", "class"]), path)
+    scenario = scenario_of(SMALL | {"publishers": {"count": 4, "rate_per_min": 60, "quotes": str(path)}})
+    world = scenario.world()
+    symbols = {name.removeprefix("publisher-") for name in world.publishers}
+    assert len(symbols) == 4
+    assert symbols <= set(Stocks(seed=3, symbols=8).table(8)["symbol"].to_pylist())
+    world.run(60)
+    assert world.recent.deliveries > 0
+    with pytest.raises(DataError, match="quotes of 8 symbols, 10 are needed"):
+        scenario_of(SMALL | {"publishers": {"count": 5, "quotes": str(path)}}).world()
+
+
 def test_own_brokers_can_be_given() -> None:
     broker = {"cpu_mhz": 100, "memory_mb": 16, "bandwidth_mbps": 1}
     cluster = {"name": "C", "head": {"name": "H"} | broker, "edges": [{"name": "E1"} | broker, {"name": "E2"} | broker]}
@@ -70,7 +86,7 @@ def test_own_brokers_can_be_given() -> None:
     [
         ({"sed": 1}, "the file has no 'sed'; there are: "),
         ({"parameters": {"press_sample": 5}}, "parameters has no 'press_sample'"),
-        ({"topology": "star"}, "the topology is one of local, global"),
+        ({"topology": "star"}, "the topology is one of local, global, testbed"),
         ({"algorithm": "best"}, "the algorithm is 'proposed', 'random' or 'none', got 'best'"),
         ({"publishers": {"broker": "B1"}}, "publishers connect to a head, got 'B1'"),
         ({"subscribers": {"broker": "B0"}}, "subscribers connect to an edge broker, got 'B0'"),

@@ -1,71 +1,81 @@
 """Whole worlds: nothing is lost, doubled or wrong, and the seed brings the same run again."""
 
+from random import Random
+
 import pytest
 
-from tests.simulate.worlds import play
 from tidings.balancing.padres import EdgeBalancer
-from tidings.model import Publication
-from tidings.simulate.audit import Audit, Violation
+from tidings.simulate.audit import Violation
+from tidings.simulate.chaos import Faults, faults_of, play, search, small_world
 from tidings.simulate.links import Weather
-from tidings.simulate.messages import InFlight
 from tidings.simulate.topology import global_experiment, local_experiment
-from tidings.simulate.world import World
 
 SEEDS = range(6)
 
 
+@pytest.mark.parametrize("faults", [Faults.NONE, Faults.DELAYS])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_without_faults_every_publication_comes_exactly_once(seed: int) -> None:
-    world = play(seed, faults=False)
+def test_every_publication_comes_exactly_once_also_late_and_twice(seed: int, faults: Faults) -> None:
+    world = play(seed, faults)
     assert world.published > 100
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_with_faults_nothing_comes_twice_or_wrongly(seed: int) -> None:
-    play(1000 + seed, faults=True)
+def test_after_crashes_and_partitions_every_publication_comes_exactly_once_again(seed: int) -> None:
+    play(1000 + seed, Faults.BREAKS)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_when_messages_are_dropped_nothing_comes_twice_or_wrongly(seed: int) -> None:
+    play(2000 + seed, Faults.DROPS)
 
 
 def test_subscribers_do_move_in_these_worlds() -> None:
     """Otherwise the tests above would say little."""
     moved = 0
     for seed in (2, 3):
-        balancers = [broker.balancer for broker in play(seed, faults=False).brokers.values()]
+        balancers = [broker.balancer for broker in play(seed, Faults.NONE).brokers.values()]
         moved += sum(each.moved for each in balancers if isinstance(each, EdgeBalancer))
     assert moved > 10
 
 
 def test_the_same_seed_is_the_same_run() -> None:
-    one, same, other = (play(seed, faults=True) for seed in (7, 7, 8))
+    one, same, other = (play(seed, Faults.DROPS) for seed in (7, 7, 8))
     assert (one.clock.events, one.recent) == (same.clock.events, same.recent)
     assert one.clock.events != other.clock.events
 
 
-def test_duplicates_on_a_link_are_dropped() -> None:
-    play(3, faults=False, weather=Weather(duplicate=0.5, delay=0.3))
+def test_an_audit_changes_nothing() -> None:
+    audited, plain = (small_world(5, Random(5), Faults.BREAKS) for _ in range(2))
+    plain.audit = None
+    for world in (audited, plain):
+        world.run(60)
+    assert audited.recent == plain.recent
+    assert audited.clock.events == plain.clock.events
+    assert audited.recent.deliveries > 100
 
 
 def test_a_lost_message_is_found_by_the_audit_and_the_seed_is_named() -> None:
-    with pytest.raises(Violation, match=r"^seed 3, .*(never came to|is at home at)"):
-        play(3, faults=False, weather=Weather(drop=0.3))
+    with pytest.raises(Violation, match=r"^seed 3, .*never came to"):
+        play(3, Faults.NONE, Weather(drop=0.3))
 
 
-def test_the_audit_finds_what_is_wrong_or_comes_twice() -> None:
-    world = World(1, local_experiment(), audit=Audit())
-    world.add_subscriber("s1", "B1", "[a,=,'x']")
-    right, wrong = (Publication(value, attributes={"a": value}) for value in "xy")
-    query = world.clients["s1"].query
-    assert world.audit is not None
-    with pytest.raises(Violation, match="who has not asked for it"):
-        world.audit.delivered(world, "B1", "s1", query, InFlight(wrong, 0.0, 1))
-    world.audit.delivered(world, "B1", "s1", query, InFlight(right, 0.0, 2))
-    with pytest.raises(Violation, match="for the second time"):
-        world.audit.delivered(world, "B1", "s1", query, InFlight(right, 0.0, 2))
+def test_a_search_names_the_seeds_that_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(seed: int) -> None:
+        if seed == 2:
+            raise Violation(small_world(2, Random(2), Faults.NONE), "broken")
+
+    monkeypatch.setattr("tidings.simulate.chaos.play", broken)
+    heard: list[int] = []
+    found = list(search(range(4), heard.append))
+    assert [(each.seed, each.faults) for each in found] == [(2, faults_of(2))]
+    assert "seed 2" in found[0].problem
+    assert sum(heard) == 4
 
 
 @pytest.mark.slow
 def test_many_seeds_break_no_promise() -> None:
-    for seed in range(10_000, 10_150):
-        play(seed, faults=seed % 2 == 0)
+    assert list(search(range(10_000, 10_400))) == []
 
 
 def test_the_topologies_are_those_of_figure_11() -> None:

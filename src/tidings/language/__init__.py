@@ -2,7 +2,7 @@
 
 from tidings.language.areas import area_of
 from tidings.language.atoms import FormPrefix, ResolvedAtom, Sequence, resolve
-from tidings.language.covering import covers
+from tidings.language.covering import covers, form_covers
 from tidings.language.evaluation import Content, evaluate, evaluate_content, holds
 from tidings.language.explanation import Explanation, explain
 from tidings.language.normal import Conjunction, normal_form
@@ -21,6 +21,7 @@ __all__ = [
     "evaluate",
     "evaluate_content",
     "explain",
+    "form_covers",
     "holds",
     "normal_form",
     "parse",

@@ -68,8 +68,12 @@ def covers(a: Query, b: Query, analyser: Analyser = ENGLISH) -> bool:
     >>> covers(parse("fire"), parse("fire OR smoke"))
     False
     """
-    wide = normal_form(a, analyser)
-    return all(any(_covers(ours, theirs) for ours in wide) for theirs in normal_form(b, analyser))
+    return form_covers(normal_form(a, analyser), normal_form(b, analyser))
+
+
+def form_covers(a: tuple[Conjunction, ...], b: tuple[Conjunction, ...]) -> bool:
+    """As :func:`covers`, of two queries in normal form."""
+    return all(any(_covers(ours, theirs) for ours in a) for theirs in b)
 
 
 def _covers(a: Conjunction, b: Conjunction) -> bool:

@@ -1,12 +1,14 @@
-"""Is everything delivered as promised? Checks after every event, and of everything at the end."""
+"""Is everything delivered as promised? Each step that could break a promise is checked when it happens."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tidings.model import Publication, TidingsError
-from tidings.simulate.messages import InFlight
+from tidings.simulate.messages import InFlight, Packet
 
 if TYPE_CHECKING:
     from tidings.simulate.world import World
@@ -21,69 +23,139 @@ class Violation(TidingsError):  # noqa: N818  # what is broken is a promise
 
 @dataclass(slots=True)
 class _Interest:
+    """What a subscriber asks for, since when, what it got, and where it has been."""
+
     query: int
     since: float
-    until: float = float("inf")
+    received: set[int] = field(default_factory=set)
+    homes: set[str] = field(default_factory=set)
 
 
 @dataclass(slots=True)
 class Audit:
-    """Each publication reaches each matching subscriber exactly once; with ``may_lose``, at most once, never wrongly.
+    """Nothing comes wrongly or twice; what is published at ``owed_from_s`` or later comes to all who asked for it.
 
-    ``margin_s``: a publication so soon after a subscriber came may be missed; ``leaving_s``: so shortly before it left,
-    because whoever leaves is not owed what still lies in a queue.
+    - A delivery is checked when it happens: by the query, by what came before, and by where the subscriber has been.
+    - Homes are checked whenever a subscriber moves, and whenever a broker takes it in or lets it go: a broker holds
+      those who are at home there, and nobody else. What is on its way between the two is known.
+    - Whoever leaves has got everything that is not on its way to it at that moment.
+    - In the end, when all is quiet: nobody is moving, and nothing that is owed is missing.
+
+    A run with crashes or partitions owes what is published when they are over; one that drops messages owes nothing.
+    ``margin_s``: how long a new subscription may take to become known.
     """
 
-    may_lose: bool = False
+    owed_from_s: float = 0.0
     margin_s: float = 5.0
-    leaving_s: float = 30.0
     _interests: dict[str, _Interest] = field(default_factory=dict)
     _published: list[tuple[int, Publication, float]] = field(default_factory=list)
-    _received: dict[str, set[int]] = field(default_factory=dict)
+    _sent: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """How many messages of a subscriber are on their way to a broker."""
 
-    def joined(self, name: str, query: int, now: float) -> None:
-        self._interests[name] = _Interest(query, now)
-        self._received[name] = set()
-
-    def left(self, name: str, now: float) -> None:
-        self._interests[name].until = now
+    def joined(self, world: World, name: str, query: int) -> None:
+        self._interests[name] = _Interest(query, world.clock.now)
 
     def published(self, number: int, publication: Publication, now: float) -> None:
         self._published.append((number, publication, now))
 
-    def delivered(self, world: World, broker: str, name: str, query: int, packet: InFlight) -> None:
-        """One publication comes to an application."""
-        what = f"{packet.publication.id} (number {packet.number}) came to {name} from {broker}"
-        if not world.universe.answers(packet.publication) >> query & 1:
-            raise Violation(world, f"{what}, who has not asked for it")
-        if packet.number in self._received[name]:
-            raise Violation(world, f"{what} for the second time")
-        self._received[name].add(packet.number)
+    # --- deliveries
 
-    def check_homes(self, world: World) -> None:
-        """Every subscriber has one home, or two and a session; no broker that is no home holds it for good."""
-        for client in world.clients.values():
-            homes = client.migrant.homes
-            if len(homes) != (2 if client.migrant.moving else 1) or len(set(homes)) != len(homes):
-                raise Violation(world, f"{client.name} is at home at {homes} without a session")
+    def delivered(self, world: World, broker: str, came: int, fresh: int, packet: InFlight) -> None:
+        """A publication comes to some subscribers; ``fresh`` are those whose application gets it."""
+        for name in world.roster.names(came):
+            accepted = world.clients[name].migrant.accepts(packet.number)
+            what = f"{packet.publication.id} (number {packet.number}) came to {name} from {broker}"
+            if accepted != bool(fresh & world.roster.bit(name)):
+                raise Violation(world, f"{what}, and its history disagrees with the inbox of all")
+            self._check_delivery(world, broker, name, packet, what, accepted=accepted)
+
+    def _check_delivery(
+        self, world: World, broker: str, name: str, packet: InFlight, what: str, *, accepted: bool
+    ) -> None:
+        interest = self._interests[name]
+        if not world.universe.answers(packet.publication) >> interest.query & 1:
+            raise Violation(world, f"{what}, who has not asked for it")
+        if broker not in interest.homes:
+            raise Violation(world, f"{what}, where it has never been")
+        if accepted:
+            if packet.number in interest.received:
+                raise Violation(world, f"{what} for the second time")
+            interest.received.add(packet.number)
+
+    # --- homes
+
+    def sent(self, world: World, broker: str, name: str) -> None:
+        """A subscriber sends a message to a broker: it comes, moves or leaves."""
+        self._sent[broker, name] += 1
+        if name in world.clients:
+            self._interests[name].homes.add(broker)
+
+    def processed(self, world: World, broker: str, name: str) -> None:
+        """The broker has dealt with that message, or has lost it in a crash."""
+        self._sent[broker, name] -= 1
+        self.check_homes(world, name)
+
+    def check_homes(self, world: World, name: str) -> None:
+        """A subscriber has one home, or two and a session; these brokers hold it, and no others."""
+        client = world.clients.get(name)
+        homes = client.migrant.homes if client is not None else ()
+        for broker in world.brokers.values():
+            if not broker.is_alive or self._sent[broker.name, name]:
+                continue
+            holds = name in broker.subscribers
+            if holds and broker.name not in homes:
+                raise Violation(world, f"{broker.name} holds {name}, which is at home at {homes}")
+            if homes and broker.name == homes[0] and not holds:
+                raise Violation(world, f"{broker.name} does not hold {name}, which is at home there")
+        if client is not None and len(set(homes)) != (2 if client.migrant.moving else 1):
+            raise Violation(world, f"{name} is at home at {homes} without a session")
+
+    # --- what is missing
+
+    def left(self, world: World, name: str) -> None:
+        """A subscriber is about to leave: what it has not got is still on its way."""
+        missing = [number for number, _ in self._missing(world, name)]
+        if missing:
+            homes = world.clients[name].migrant.homes
+            lost = sorted(set(missing) - set(on_their_way(world, name, homes)))
+            if lost:
+                raise Violation(world, f"number {lost[0]} never came to {name}, who leaves {homes}")
 
     def check_end(self, world: World) -> None:
-        """When all is quiet: nothing is missing, and each subscriber is where it thinks it is, and nowhere else."""
+        """When all is quiet: nobody is moving, each is where it thinks it is, nothing that is owed is missing."""
+        for broker in world.brokers.values():
+            for name in broker.subscribers:
+                if name not in world.clients or broker.name != world.clients[name].migrant.home:
+                    raise Violation(world, f"{broker.name} still holds {name} in the end")
         for client in world.clients.values():
             if client.migrant.moving is not None:
                 raise Violation(world, f"{client.name} is still moving to {client.migrant.moving.to}")
-            holding = [broker.name for broker in world.brokers.values() if client.name in broker.subscribers]
-            if holding != [client.migrant.home]:
-                raise Violation(world, f"{client.name} is at home at {client.migrant.home}, but {holding} hold it")
-        if not self.may_lose:
-            self._check_missing(world)
+            if client.name not in world.brokers[client.migrant.home].subscribers:
+                raise Violation(world, f"{client.migrant.home} does not hold {client.name} in the end")
+            for number, sent_at in self._missing(world, client.name):
+                raise Violation(world, f"number {number} of {sent_at:.3f} s never came to {client.name}")
 
-    def _check_missing(self, world: World) -> None:
+    def _missing(self, world: World, name: str) -> Iterator[tuple[int, float]]:
+        """What is owed to a subscriber and has not come: the number, and when it was published."""
+        interest = self._interests[name]
+        owed_from = max(self.owed_from_s, interest.since + self.margin_s)
         for number, publication, sent_at in self._published:
-            answers = world.universe.answers(publication)
-            for name, interest in self._interests.items():
-                wanted = interest.since + self.margin_s <= sent_at <= interest.until - self.leaving_s
-                if wanted and answers >> interest.query & 1 and number not in self._received[name]:
-                    raise Violation(
-                        world, f"{publication.id} (number {number}) of {sent_at:.3f} s never came to {name}"
-                    )
+            is_owed = sent_at >= owed_from and world.universe.answers(publication) >> interest.query & 1
+            if is_owed and number not in interest.received:
+                yield number, sent_at
+
+
+def on_their_way(world: World, name: str, homes: tuple[str, ...]) -> Iterator[int]:
+    """The publications in queues and on links that lead to a subscriber."""
+    path = world.topology.heads | set(homes)
+    bit = world.roster.bit(name)
+    packets: list[Packet] = []
+    for broker in (world.brokers[each] for each in path):
+        packets += [packet for packet, _ in broker.input]
+        for outgoing in broker.output:
+            if isinstance(outgoing.packet, InFlight) and (outgoing.neighbour in path or outgoing.subscribers & bit):
+                packets.append(outgoing.packet)
+    for (sender, receiver), link in world.links.items():
+        if sender in path and receiver in path:
+            packets += link.flying
+    return (packet.number for packet in packets if isinstance(packet, InFlight))

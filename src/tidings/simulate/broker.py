@@ -35,43 +35,30 @@ from tidings.balancing.padres.messages import (
     Wake,
 )
 from tidings.simulate import control
+from tidings.simulate.attached import Attached
 from tidings.simulate.clock import Clock
 from tidings.simulate.links import Link
 from tidings.simulate.machines import CONTROL_BYTES, MESSAGE_BYTES, Machine
-from tidings.simulate.messages import UNLIMITED, InFlight, Join, Packet, Quit, has_priority
+from tidings.simulate.messages import UNLIMITED, InFlight, Join, MessageCounts, Outgoing, Packet, Quit, has_priority
 from tidings.simulate.queues import PriorityServer
+from tidings.simulate.roster import SubscriberRoster
 from tidings.simulate.routing import LOCAL, Advertise, Forward, Routing, Unadvertise, Unwant, Want
 from tidings.simulate.universe import Universe, bits
 
 Balancer = EdgeBalancer | HeadBalancer
-Deliver = Callable[[str, str, "InFlight | MoveTo | Leave"], None]
-"""From which broker, to which client, what."""
-
-
-@dataclass(frozen=True, slots=True)
-class Outgoing:
-    """Something in the output queue: for a neighbour, or one thing for each of some clients."""
-
-    packet: InFlight | Packet | MoveTo | Leave
-    size_bytes: float
-    neighbour: str = ""
-    clients: tuple[str, ...] = ()
+Deliver = Callable[[str, int, "InFlight | MoveTo | Leave"], None]
+"""From which broker, to which subscribers (as bits), what."""
 
 
 @dataclass(slots=True)
-class MessageCounts:
-    """How many messages a broker has sent, by kind."""
+class _Route:
+    """Where publications with one content go: which neighbours, how many subscribers here and which, which queries."""
 
-    publications: int = 0
-    deliveries: int = 0
-    pie: int = 0
-    coordination: int = 0
-    subscriptions: int = 0
-    refused: int = 0
-
-    @property
-    def overhead(self) -> int:
-        return self.pie + self.coordination + self.subscriptions
+    answers: int
+    neighbours: tuple[str, ...]
+    hits: int
+    subscribers: int
+    count: int
 
 
 @dataclass(slots=True)
@@ -89,7 +76,10 @@ class Surroundings:
 
     clock: Clock
     universe: Universe
+    roster: SubscriberRoster
     deliver: Deliver
+    processed: Callable[[str, str], None]
+    """This broker has dealt with a message of that subscriber."""
     links: dict[str, Link] = field(default_factory=dict)
     heads: frozenset[str] = frozenset()
 
@@ -104,23 +94,23 @@ class Broker:
         self.metrics = Metrics()
         """As of the last window."""
         self.routing = Routing(around.universe, neighbours)
-        self.subscribers: dict[str, int] = {}
+        self.attached = Attached(around.universe, around.roster)
+        self.subscribers = self.attached.queries
         self.balancer: Balancer | None = None
         self._around = around
         self._clock = around.clock
         self._universe = around.universe
-        self._by_query: dict[int, dict[str, None]] = {}
-        self._poset: Poset[Key] = Poset(around.universe.covers)  # type: ignore[arg-type]  # keys are numbers here
+        self._routes: dict[str, _Route] = {}
+        self._routes_version = 0
         self._control: dict[tuple[str, str], int] = {}
         self._control_mask = 0
         self._meter = Meter()
         self._delays = DelayModel()
-        self._moving: set[str] = set()
-        """Who was told to move and has not left yet: nobody is given away twice."""
         self._sampling: _Sampling | None = None
         self._queued_bytes = 0.0
-        self._input: PriorityServer[tuple[Packet, str]] = PriorityServer(self._clock, self._matching_s, self._matched)
-        self._output: PriorityServer[Outgoing] = PriorityServer(self._clock, self._sending_s, self._sent)
+        self._bytes_s = machine.bandwidth_bytes_s
+        self.input: PriorityServer[tuple[Packet, str]] = PriorityServer(self._clock, self._matching_s, self._matched)
+        self.output: PriorityServer[Outgoing] = PriorityServer(self._clock, self._sending_s, self._sent)
         self.is_alive = True
 
     # --- what comes in
@@ -140,8 +130,8 @@ class Broker:
     def stop(self) -> None:
         """Crash."""
         self.is_alive = False
-        self._input.stop()
-        self._output.stop()
+        self.input.stop()
+        self.output.stop()
 
     def reconnect(self, neighbour: str) -> None:
         """A connection is there again: forget what was said before, and tell what is advertised here."""
@@ -152,28 +142,31 @@ class Broker:
         """Take a message from a neighbour, a client or an own module into the input queue."""
         if not self.is_alive:
             return
-        is_data = isinstance(packet, InFlight) and not packet.is_control
-        if is_data:
+        if isinstance(packet, InFlight) and packet.payload is None:
             if not self.machine.fits(len(self.subscribers), self._queued_bytes + MESSAGE_BYTES):
                 self.counts.refused += 1
                 return
             self._meter.arrived()
             self._queued_bytes += MESSAGE_BYTES
-        self._input.put((packet, hop), first=has_priority(packet))
+            self.input.put((packet, hop))
+        else:
+            self.input.put((packet, hop), first=has_priority(packet))
 
     # --- matching
 
     def _matching_s(self, item: tuple[Packet, str]) -> float:
-        packet, _ = item
-        if isinstance(packet, InFlight) and not packet.is_control:
+        packet = item[0]
+        if isinstance(packet, InFlight) and packet.payload is None:
             return self.machine.matching_s(len(self.subscribers))
         return self.machine.control_s
 
     def _matched(self, item: tuple[Packet, str], duration: float) -> None:
         packet, hop = item
         match packet:
-            case InFlight():
+            case InFlight(payload=None):
                 self._route(packet, hop, duration)
+            case InFlight():
+                self._route_control(packet, hop)
             case Join():
                 self._join(packet)
             case Quit(subscriber):
@@ -188,89 +181,96 @@ class Broker:
                 self._forward(self.routing.unwant(query, hop))
 
     def _route(self, packet: InFlight, hop: str, duration: float) -> None:
+        """A publication goes to the neighbours and the subscribers that have asked for it."""
+        if self._routes_version != self.routing.version:
+            self._routes.clear()
+            self._routes_version = self.routing.version
+        route = self._routes.get(packet.publication.id)
+        if route is None:
+            route = self._routes[packet.publication.id] = self._find_route(packet)
+        for neighbour in route.neighbours:
+            if neighbour != hop:
+                self._pass_on(packet, neighbour)
+        self._queued_bytes -= MESSAGE_BYTES
+        self._meter.matched(duration)
+        self._delays.observe(len(self.subscribers), duration)
+        if route.count:
+            self.counts.deliveries += route.count
+            self._send(Outgoing(packet, MESSAGE_BYTES * route.count, subscribers=route.subscribers))
+        if self._sampling is not None:
+            self._sample(route.hits, route.answers)
+
+    def _find_route(self, packet: InFlight) -> _Route:
+        answers = self._universe.answers(packet.publication)
+        masks = self.routing.masks
+        neighbours = tuple(name for name in self.routing.neighbours if masks[name] & answers)
+        hits = answers & masks[LOCAL]
+        subscribers = self.attached.asking(hits)
+        return _Route(answers, neighbours, hits, subscribers, subscribers.bit_count())
+
+    def _route_control(self, packet: InFlight, hop: str) -> None:
         answers = self._universe.answers(packet.publication)
         masks = self.routing.masks
         for neighbour in self.routing.neighbours:
             if neighbour != hop and masks[neighbour] & answers:
                 self._pass_on(packet, neighbour)
-        if packet.is_control:
-            if answers & self._control_mask and packet.payload is not None:
-                self._tell(packet.payload)
-            return
-        self._queued_bytes -= MESSAGE_BYTES
-        self._meter.matched(duration)
-        self._delays.observe(len(self.subscribers), duration)
-        hits = answers & masks[LOCAL]
-        clients = tuple(client for query in bits(hits) for client in self._by_query.get(query, ()))
-        if clients:
-            self.counts.deliveries += len(clients)
-            self._send(Outgoing(packet, MESSAGE_BYTES * len(clients), clients=clients))
-        if self._sampling is not None:
-            self._sample(hits, answers)
+        if answers & self._control_mask and packet.payload is not None:
+            self._tell(packet.payload)
 
     def _pass_on(self, packet: InFlight, neighbour: str) -> None:
-        between_clusters = self.name in self._around.heads and neighbour in self._around.heads
-        if between_clusters:
+        if packet.payload is None:
+            self.counts.publications += 1
+            self._send(Outgoing(packet, MESSAGE_BYTES, neighbour))
+            return
+        if self.name in self._around.heads and neighbour in self._around.heads:
             if not packet.ttl:
                 return
             packet = replace(packet, ttl=packet.ttl - 1)
-        if not packet.is_control:
-            self.counts.publications += 1
-        elif control.is_pie(packet.payload):
+        if control.is_pie(packet.payload):
             self.counts.pie += 1
         else:
             self.counts.coordination += 1
-        self._send(Outgoing(packet, CONTROL_BYTES if packet.is_control else MESSAGE_BYTES, neighbour))
+        self._send(Outgoing(packet, CONTROL_BYTES, neighbour, is_first=not packet.in_order))
 
     def _forward(self, forwards: list[Forward]) -> None:
         for neighbour, message in forwards:
             self.counts.subscriptions += 1
-            self._send(Outgoing(message, CONTROL_BYTES, neighbour))
+            self._send(Outgoing(message, CONTROL_BYTES, neighbour, is_first=True))
 
     # --- clients
 
     def _join(self, join: Join) -> None:
-        known = self.subscribers.get(join.subscriber)
-        if known is None:
-            self.subscribers[join.subscriber] = join.query
-            self._by_query.setdefault(join.query, {})[join.subscriber] = None
-            self._poset.add(join.query)
+        if self.attached.add(join.subscriber, join.query):
+            self._routes.clear()
             self._forward(self.routing.want(join.query, LOCAL))
+        self._around.processed(self.name, join.subscriber)
         if join.session:
             self._tell(Arrived(join.session, join.subscriber, join.total))
 
     def _part(self, subscriber: str) -> None:
-        self._moving.discard(subscriber)
-        query = self.subscribers.pop(subscriber, None)
-        if query is None:
-            return
-        del self._by_query[query][subscriber]
-        if not self._by_query[query]:
-            del self._by_query[query]
-            self._poset.remove(query)
-        self._forward(self.routing.unwant(query, LOCAL))
+        query = self.attached.remove(subscriber)
+        if query is not None:
+            self._routes.clear()
+            self._forward(self.routing.unwant(query, LOCAL))
+        self._around.processed(self.name, subscriber)
 
     # --- sending
 
     def _send(self, outgoing: Outgoing) -> None:
-        packet = outgoing.packet
-        first = not isinstance(packet, Leave) and (isinstance(packet, MoveTo) or has_priority(packet))
-        if not first:
+        if not outgoing.is_first:
             self._meter.queued(outgoing.size_bytes)
-        self._output.put(outgoing, first=first)
+        self.output.put(outgoing, first=outgoing.is_first)
 
     def _sending_s(self, outgoing: Outgoing) -> float:
-        return self.machine.sending_s(outgoing.size_bytes)
+        return outgoing.size_bytes / self._bytes_s
 
     def _sent(self, outgoing: Outgoing, duration: float) -> None:
-        packet = outgoing.packet
-        if isinstance(packet, Leave) or (not isinstance(packet, MoveTo) and not has_priority(packet)):
+        if not outgoing.is_first:
             self._meter.sent(outgoing.size_bytes, duration)
         if outgoing.neighbour:
-            self._around.links[outgoing.neighbour].send(packet)  # type: ignore[arg-type]  # not for a client
-            return
-        for client in outgoing.clients:
-            self._around.deliver(self.name, client, packet)  # type: ignore[arg-type]  # for clients only
+            self._around.links[outgoing.neighbour].send(outgoing.packet)  # type: ignore[arg-type]  # not for a client
+        else:
+            self._around.deliver(self.name, outgoing.subscribers, outgoing.packet)  # type: ignore[arg-type]  # for clients only
 
     # --- the balancer and its view
 
@@ -292,7 +292,8 @@ class Broker:
                 case Tell(subscriber, message, _):
                     self.counts.coordination += 1
                     self._note_move(subscriber, message)
-                    self._send(Outgoing(message, CONTROL_BYTES, clients=(subscriber,)))
+                    who = self._around.roster.bit(subscriber)
+                    self._send(Outgoing(message, CONTROL_BYTES, subscribers=who, is_first=isinstance(message, MoveTo)))
                 case Wake(at, tick):
                     self._clock.at(at, self._tick, tick)
                 case Subscribe(cluster, metric, below):
@@ -306,9 +307,9 @@ class Broker:
 
     def _note_move(self, subscriber: str, message: MoveTo | Leave) -> None:
         if isinstance(message, MoveTo):
-            self._moving.add(subscriber)
+            self.attached.moving.add(subscriber)
         elif not message.arrived:
-            self._moving.discard(subscriber)
+            self.attached.moving.discard(subscriber)
 
     def _publish(
         self, attributes: control.Attributes, message: Message, *, in_order: bool = False, ttl: int = UNLIMITED
@@ -340,12 +341,13 @@ class Broker:
     def _begin_sampling(self, session: str, css: tuple[Key, ...]) -> None:
         """Subscribe locally to the other's CSS: such subscriptions go to no neighbour (TTL 0)."""
         assert isinstance(self.balancer, EdgeBalancer)
+        self.counts.sessions += 1
         parameters = self.balancer.parameters
         mask = 0
         for key in css:
             assert isinstance(key, int)
             mask |= 1 << key
-        press = Press(self._by_query, parameters.press_samples, parameters.press_timeout_s, self._clock.now)
+        press = Press(self.attached.by_query, parameters.press_samples, parameters.press_timeout_s, self._clock.now)
         self._sampling = _Sampling(session, mask, press)
         self._clock.at(press.deadline, self._end_sampling, session)
 
@@ -375,16 +377,10 @@ class Broker:
         )
 
     def poset(self) -> Poset[Key]:
-        return self._poset
+        return self.attached.poset
 
     def candidates(self, profile: LoadProfile) -> list[Candidate]:
-        found = []
-        for query, clients in self._by_query.items():
-            vector = profile.vectors.get(query, 0)
-            staying = tuple(client for client in clients if client not in self._moving)
-            if staying:
-                found.append(Candidate(query, staying, vector, profile.rate_of(vector) * MESSAGE_BYTES))
-        return found
+        return self.attached.candidates(profile)
 
     def covers(self, wide: Key, narrow: Key) -> bool:
         assert isinstance(wide, int)

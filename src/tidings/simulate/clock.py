@@ -24,6 +24,7 @@ class Clock:
     def __init__(self, seed: int) -> None:
         self.now = 0.0
         self.events = 0
+        """How many entries of the heap have happened. One of them may deliver to many subscribers."""
         self._draw = Random(seed).random
         self._heap: list[tuple[float, float, int, Callable[..., object], tuple[Any, ...]]] = []
         self._count = 0
@@ -31,22 +32,18 @@ class Clock:
     def at(self, time: float, call: Callable[..., object], *args: object) -> None:
         """Call at that time, or now if it is over."""
         self._count += 1
-        heappush(self._heap, (max(time, self.now), self._draw(), self._count, call, args))
+        now = self.now
+        heappush(self._heap, (time if time > now else now, self._draw(), self._count, call, args))
 
     def after(self, delay: float, call: Callable[..., object], *args: object) -> None:
-        self.at(self.now + delay, call, *args)
+        self._count += 1
+        heappush(self._heap, (self.now + delay, self._draw(), self._count, call, args))
 
-    def run(self, until: float, after_each: Callable[[], None] | None = None) -> None:
-        """Let all events up to that time happen; ``after_each`` is called after every one."""
+    def run(self, until: float) -> None:
+        """Let all events up to that time happen."""
         heap = self._heap
         while heap and heap[0][0] <= until:
             self.now, _, _, call, args = heappop(heap)
             self.events += 1
             call(*args)
-            if after_each is not None:
-                after_each()
         self.now = until
-
-    @property
-    def is_idle(self) -> bool:
-        return not self._heap

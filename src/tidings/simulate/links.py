@@ -65,6 +65,11 @@ class Link:
         self._flying.append((self._sent, packet))
         self._clock.at(self._latest, self._land, self._connection)
 
+    @property
+    def flying(self) -> list[Packet]:
+        """What is on its way."""
+        return [packet for _, packet in self._flying]
+
     def cut(self) -> None:
         """The connection breaks: what is on its way is lost, and what is sent from now on."""
         self.is_down = True

@@ -54,6 +54,35 @@ Packet = InFlight | Join | Quit | TableMessage
 ToClient = InFlight | MoveTo | Leave
 
 
+@dataclass(slots=True)
+class Outgoing:
+    """Something in the output queue: for a neighbour, or one thing for each of some subscribers (as bits)."""
+
+    packet: Packet | MoveTo | Leave
+    size_bytes: float
+    neighbour: str = ""
+    subscribers: int = 0
+    is_first: bool = False
+    """Whether it overtakes the rest; then it is not measured."""
+
+
+@dataclass(slots=True)
+class MessageCounts:
+    """How many messages a broker has sent, by kind, and how many sessions it has begun as the one that gives."""
+
+    publications: int = 0
+    deliveries: int = 0
+    pie: int = 0
+    coordination: int = 0
+    subscriptions: int = 0
+    refused: int = 0
+    sessions: int = 0
+
+    @property
+    def overhead(self) -> int:
+        return self.pie + self.coordination + self.subscriptions
+
+
 def has_priority(packet: Packet) -> bool:
     """Control messages overtake publications, unless they have to stay in order ([PADRES] 3.2)."""
     return not isinstance(packet, InFlight) or (packet.is_control and not packet.in_order)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
 from tidings.simulate.clock import Clock
@@ -14,7 +14,7 @@ T = TypeVar("T")
 class PriorityServer(Generic[T]):
     """Serves one item at a time. ``duration(item)`` is how long it takes; ``done(item, duration)`` follows.
 
-    Items of one priority keep their order.
+    Items of one priority keep their order. Iterating gives all that is not done yet.
     """
 
     def __init__(self, clock: Clock, duration: Callable[[T], float], done: Callable[[T, float], None]) -> None:
@@ -23,32 +23,40 @@ class PriorityServer(Generic[T]):
         self._done = done
         self._first: deque[T] = deque()
         self._rest: deque[T] = deque()
-        self._is_busy = False
+        self._serving: T | None = None
         self._is_stopped = False
 
     def __len__(self) -> int:
-        return len(self._first) + len(self._rest)
+        """How many are not done yet."""
+        return (self._serving is not None) + len(self._first) + len(self._rest)
+
+    def __iter__(self) -> Iterator[T]:
+        if self._serving is not None:
+            yield self._serving
+        yield from self._first
+        yield from self._rest
 
     def put(self, item: T, *, first: bool = False) -> None:
-        (self._first if first else self._rest).append(item)
-        if not self._is_busy:
-            self._serve()
+        if self._serving is None:
+            self._serve(item)
+        else:
+            (self._first if first else self._rest).append(item)
 
     def stop(self) -> None:
         """Lose everything: nothing that was begun will be done."""
         self._is_stopped = True
 
-    def _serve(self) -> None:
-        queue = self._first or self._rest
-        item = queue.popleft()
-        self._is_busy = True
+    def _serve(self, item: T) -> None:
+        self._serving = item
         duration = self._duration(item)
         self._clock.after(duration, self._finish, item, duration)
 
     def _finish(self, item: T, duration: float) -> None:
         if self._is_stopped:
             return
-        self._is_busy = False
         self._done(item, duration)
-        if not self._is_busy and (self._first or self._rest):
-            self._serve()
+        queue = self._first or self._rest
+        if queue:
+            self._serve(queue.popleft())
+        else:
+            self._serving = None

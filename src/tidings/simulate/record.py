@@ -6,10 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tidings.balancing.padres import EdgeBalancer, Metrics
+from tidings.simulate.estimates import EstimateLog
 from tidings.simulate.scenario import Scenario
 from tidings.simulate.world import World
 
 WINDOW_S = 30.0
+LAST_S = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +28,65 @@ class WindowRecord:
     pie: int
     coordination: int
     subscriptions: int
+    sessions: int
+
+    @property
+    def control(self) -> int:
+        """All messages that are no publications."""
+        return self.pie + self.coordination + self.subscriptions
 
     @property
     def overhead(self) -> float:
         """Control messages as a share of all messages between brokers and to clients."""
-        control = self.pie + self.coordination + self.subscriptions
-        total = control + self.publications + self.deliveries
+        total = self.control + self.publications + self.deliveries
+        return self.control / total if total else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Some windows in a row."""
+
+    samples: list[WindowRecord]
+
+    def mean(self, broker: str, metric: str) -> float:
+        """The mean load of a broker."""
+        return _mean([getattr(sample.metrics[broker], metric) for sample in self.samples])
+
+    def spread(self, metric: str) -> float:
+        """The largest difference between the mean loads of two edge brokers."""
+        means = [self.mean(broker, metric) for broker in self.samples[-1].metrics]
+        return max(means) - min(means)
+
+    @property
+    def moves(self) -> int:
+        """How many subscribers were told to move."""
+        return sum(sample.moves for sample in self.samples)
+
+    @property
+    def sessions(self) -> int:
+        """How many local sessions began, also those in which nobody moved."""
+        return sum(sample.sessions for sample in self.samples)
+
+    @property
+    def deliveries(self) -> int:
+        return sum(sample.deliveries for sample in self.samples)
+
+    @property
+    def delay_s(self) -> float:
+        """The mean delay of a delivery."""
+        total = sum(sample.delay_s * sample.deliveries for sample in self.samples)
+        return total / self.deliveries if self.deliveries else 0.0
+
+    @property
+    def overhead(self) -> float:
+        """Control messages as a share of all messages."""
+        control = sum(sample.control for sample in self.samples)
+        total = control + self.deliveries + sum(sample.publications for sample in self.samples)
         return control / total if total else 0.0
+
+    def rate(self, kind: str) -> float:
+        """Messages of one kind a second: pie, coordination or subscriptions."""
+        return float(sum(getattr(sample, kind) for sample in self.samples)) / (WINDOW_S * len(self.samples))
 
 
 @dataclass(slots=True)
@@ -41,31 +95,38 @@ class Recording:
 
     scenario: Scenario
     samples: list[WindowRecord] = field(default_factory=list)
+    estimates: EstimateLog = field(default_factory=EstimateLog)
     events: int = 0
+    """Entries of the clock's heap that happened. One of them hands a publication to all its subscribers at a broker."""
     moved: int = 0
 
-    def spread(self, metric: str) -> float:
-        """The largest difference between two edge brokers at the end."""
-        values = [getattr(metrics, metric) for metrics in self.samples[-1].metrics.values()]
-        return float(max(values) - min(values))
+    def between(self, start_s: float, end_s: float) -> Span:
+        """The windows that lie in a stretch of time."""
+        return Span([sample for sample in self.samples if start_s < sample.at_s <= end_s])
+
+    @property
+    def last(self) -> Span:
+        """The last five minutes."""
+        end = self.samples[-1].at_s
+        return self.between(end - LAST_S, end)
 
     def last_move_s(self) -> float:
         """When a subscriber was told to move for the last time."""
         return max((sample.at_s for sample in self.samples if sample.moves), default=0.0)
 
     def summary(self) -> dict[str, float | int]:
-        last = self.samples[-1]
+        whole, last = Span(self.samples), self.last
         return {
-            "simulated_s": last.at_s,
+            "simulated_s": self.samples[-1].at_s,
             "events": self.events,
-            "deliveries": sum(sample.deliveries for sample in self.samples),
-            "mean_delay_s": _mean([sample.delay_s for sample in self.samples if sample.deliveries]),
-            "subscriber_moves": sum(sample.moves for sample in self.samples),
+            "deliveries": whole.deliveries,
+            "mean_delay_s": whole.delay_s,
+            "subscriber_moves": whole.moves,
             "last_move_s": self.last_move_s(),
-            "input_ratio_spread": self.spread("input_ratio"),
-            "matching_delay_spread_s": self.spread("matching_delay_s"),
-            "output_ratio_spread": self.spread("output_ratio"),
-            "final_overhead": _mean([sample.overhead for sample in self.samples[-10:]]),
+            "input_ratio_spread": last.spread("input_ratio"),
+            "matching_delay_spread_s": last.spread("matching_delay_s"),
+            "output_ratio_spread": last.spread("output_ratio"),
+            "final_overhead": last.overhead,
             "pie_messages": sum(sample.pie for sample in self.samples),
         }
 
@@ -81,12 +142,12 @@ def record(scenario: Scenario, progress: Callable[[float], None] | None = None) 
         now = _counts(world)
         recording.samples.append(_sample(world, at, {name: now[name] - before[name] for name in now}))
         before = now
+        recording.estimates.look(world)
         if progress is not None:
             progress(at)
         at += WINDOW_S
     recording.events = world.clock.events
-    balancers = [broker.balancer for broker in world.brokers.values()]
-    recording.moved = sum(each.moved for each in balancers if isinstance(each, EdgeBalancer))
+    recording.moved = sum(balancer.moved for balancer in _edge_balancers(world))
     return recording
 
 
@@ -108,8 +169,12 @@ def _sample(world: World, at: float, counted: dict[str, int]) -> WindowRecord:
 
 
 def _counts(world: World) -> dict[str, int]:
-    kinds = ("publications", "pie", "coordination", "subscriptions")
+    kinds = ("publications", "pie", "coordination", "subscriptions", "sessions")
     return {kind: sum(getattr(broker.counts, kind) for broker in world.brokers.values()) for kind in kinds}
+
+
+def _edge_balancers(world: World) -> list[EdgeBalancer]:
+    return [each.balancer for each in world.brokers.values() if isinstance(each.balancer, EdgeBalancer)]
 
 
 def _mean(values: list[float]) -> float:

@@ -50,7 +50,7 @@ class Way:
     """What is asked for in one direction: all that is needed there, and which of it was forwarded."""
 
     def __init__(self, universe: Universe) -> None:
-        self.needed: Poset[int] = Poset(universe.covers)
+        self.needed: Poset[int] = Poset(universe.covers, universe.excludes)
         self.forwarded: set[int] = set()
 
 
@@ -63,6 +63,8 @@ class Routing:
         self.advertised: dict[str, tuple[str, int]] = {}
         self.wanted: dict[str, Counter[int]] = {hop: Counter() for hop in (LOCAL, *neighbours)}
         self.masks: dict[str, int] = dict.fromkeys((LOCAL, *neighbours), 0)
+        self.version = 0
+        """Grows whenever a mask changes."""
         self._ways = {neighbour: Way(universe) for neighbour in neighbours}
 
     def advertise(self, message: Advertise, hop: str) -> list[Forward]:
@@ -86,6 +88,7 @@ class Routing:
         if self.wanted[hop][query] > 1:
             return []
         self.masks[hop] |= 1 << query
+        self.version += 1
         return [
             forward
             for other in self.neighbours
@@ -102,6 +105,7 @@ class Routing:
             return []
         del self.wanted[hop][query]
         self.masks[hop] &= ~(1 << query)
+        self.version += 1
         return [
             forward
             for other in self.neighbours

@@ -12,16 +12,25 @@ from tidings.balancing.padres import Parameters
 from tidings.model import DataError
 from tidings.simulate.links import Weather
 from tidings.simulate.machines import Machine
-from tidings.simulate.topology import BrokerCluster, Topology, global_experiment, local_experiment
+from tidings.simulate.topology import (
+    BrokerCluster,
+    Topology,
+    cluster_testbed,
+    global_experiment,
+    local_experiment,
+)
 from tidings.simulate.workload import Quotes, add_publishers
 from tidings.simulate.world import Rules, World
 
-TOPOLOGIES = {"local": local_experiment, "global": global_experiment}
+TOPOLOGIES = {"local": local_experiment, "global": global_experiment, "testbed": cluster_testbed}
 
 
 @dataclass(frozen=True, slots=True)
 class PublisherPlan:
-    """``increase_share`` of them publish ``increase_by`` times more from ``increase_at_s`` on."""
+    """``increase_share`` of them publish ``increase_by`` times more from ``increase_at_s`` on.
+
+    ``quotes``: a Parquet file of daily quotes; without, they are made up.
+    """
 
     count: int = 40
     broker: str = "B0"
@@ -29,6 +38,7 @@ class PublisherPlan:
     increase_at_s: float = 0.0
     increase_share: float = 0.5
     increase_by: float = 1.0
+    quotes: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +93,8 @@ class Scenario:
     def world(self) -> World:
         """A world in which all of it will happen."""
         world = World(self.seed, self.topology, self.rules)
-        quotes = Quotes(self.publishers.count, self.seed)
+        path = Path(self.publishers.quotes) if self.publishers.quotes else None
+        quotes = Quotes(self.publishers.count, self.seed, path)
         add_publishers(world, quotes, self.publishers.broker, self.publishers.rate_per_min)
         self._let_join(world, quotes)
         if self.publishers.increase_at_s:

@@ -55,6 +55,7 @@ class Topology:
 
 
 HEAD = Machine(cpu_mhz=2000, memory_mb=32, bandwidth_mbps=10)
+EDGE = Machine(cpu_mhz=400, memory_mb=32, bandwidth_mbps=2.5)
 
 
 def local_experiment() -> Topology:
@@ -79,3 +80,24 @@ def global_experiment() -> Topology:
     machines = {name: Machine(*row) for name, row in rows.items()}
     clusters = tuple(BrokerCluster(f"C{n}", f"B{n}0", (f"B{n}1", f"B{n}2")) for n in range(1, 5))
     return Topology(machines | {cluster.head: HEAD for cluster in clusters}, clusters)
+
+
+def cluster_testbed() -> Topology:
+    """[PADRES] Table IV, heterogeneous cluster: the slowest processor has by far the least bandwidth.
+
+    The paper gives factors of the matching delay, and bandwidths of 12, 9, 6 and 0.85 Mbps. They are divided by 16: a
+    quote as a serialized Java object is longer than the 250 bytes of ours.
+    """
+    rows = {"B1": (1.0, 12), "B2": (1.5, 9), "B3": (2.5, 6), "B4": (10.0, 0.85)}
+    machines = {name: Machine(400 / factor, 256, mbps / 16) for name, (factor, mbps) in rows.items()}
+    return Topology({"B0": HEAD} | machines, (BrokerCluster("C0", "B0", tuple(rows)),))
+
+
+def equal_brokers(clusters: int, edges: int) -> Topology:
+    """So many clusters in a chain, all edge brokers alike ([PADRES] 6.3.5, 6.4.2): B10 and B11, B12 and so on."""
+    groups = tuple(
+        BrokerCluster(f"C{n}", f"B{n}0", tuple(f"B{n}{edge}" for edge in range(1, edges + 1)))
+        for n in range(1, clusters + 1)
+    )
+    machines = {edge: EDGE for group in groups for edge in group.edges}
+    return Topology(machines | {group.head: HEAD for group in groups}, groups)

@@ -6,14 +6,36 @@ Brokers share these tables because they are facts about queries. What a broker k
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from tidings.analysis import ENGLISH
-from tidings.language import Conjunction, Content, covers, holds, normal_form, parse
-from tidings.model import Equals, Publication, Query
+from tidings.language import Conjunction, Content, ResolvedAtom, form_covers, holds, normal_form, parse
+from tidings.model import Equals, Publication
+from tidings.model.query import Range
 from tidings.model.values import equality_texts, value_text
 
 Fact = tuple[str, str]
 """An attribute and the text that it has to have."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Conditions:
+    """A conjunction as numbers of atoms."""
+
+    required: tuple[int, ...]
+    forbidden: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class _Known:
+    """What is known of a publication: which of the first ``queries`` queries it answers, and which atoms hold."""
+
+    content: Content
+    facts: frozenset[Fact]
+    guards: tuple[Fact | None, ...]
+    atoms: dict[int, bool] = field(default_factory=dict)
+    queries: int = 0
+    answers: int = 0
 
 
 class Universe:
@@ -29,15 +51,19 @@ class Universe:
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
-        self._queries: list[tuple[Conjunction, ...]] = []
-        self._parsed: list[Query] = []
+        self._normal: list[tuple[Conjunction, ...]] = []
+        self._forms: list[tuple[_Conditions, ...]] = []
         self._facts: list[dict[str, str]] = []
+        self._simple: list[dict[int, str] | None] = []
+        """Of a conjunction of conditions on attributes, the atoms and their names."""
+        self._atoms: dict[ResolvedAtom, int] = {}
+        self._atom_list: list[tuple[ResolvedAtom, frozenset[Fact]]] = []
         self._guards: dict[Fact | None, list[int]] = {}
-        self._answers: dict[str, tuple[int, int]] = {}
+        self._known: dict[str, _Known] = {}
         self._covers: dict[tuple[int, int], bool] = {}
 
     def __len__(self) -> int:
-        return len(self._queries)
+        return len(self._normal)
 
     def number(self, text: str) -> int:
         """The number of a query, in tidings' language or in the paper's; equal texts have one number."""
@@ -46,9 +72,10 @@ class Universe:
             return found
         query = parse(text, syntax="padres" if text.startswith("[") else "tidings")
         form = normal_form(query, ENGLISH)
-        number = self._numbers[text] = len(self._queries)
-        self._queries.append(form)
-        self._parsed.append(query)
+        number = self._numbers[text] = len(self._normal)
+        self._normal.append(form)
+        self._forms.append(tuple(_Conditions(self._ids(c.required), self._ids(c.forbidden)) for c in form))
+        self._simple.append(self._names(form))
         facts = _facts(form)
         self._facts.append(facts)
         guard = next(((name, facts[name]) for name in sorted(facts, reverse=True)), None)
@@ -57,42 +84,94 @@ class Universe:
 
     def answers(self, publication: Publication) -> int:
         """The queries that a publication answers, as bits; remembered by its id."""
-        known, mask = self._answers.get(publication.id, (0, 0))
-        if known < len(self._queries):
-            content = Content.of(publication, ENGLISH)
-            for guard in (None, *_carried(publication)):
-                for number in self._newer(guard, known):
-                    if _answers(self._queries[number], content):
-                        mask |= 1 << number
-            self._answers[publication.id] = len(self._queries), mask
-        return mask
-
-    def forget(self, publication: Publication) -> None:
-        """A publication that will not be seen again."""
-        self._answers.pop(publication.id, None)
+        known = self._known.get(publication.id)
+        if known is None:
+            facts = tuple(_carried(publication))
+            known = _Known(Content.of(publication, ENGLISH), frozenset(facts), (None, *facts))
+            self._known[publication.id] = known
+        if known.queries < len(self._normal):
+            for guard in known.guards:
+                for number in self._newer(guard, known.queries):
+                    if self._is_answer(number, known):
+                        known.answers |= 1 << number
+            known.queries = len(self._normal)
+        return known.answers
 
     def covers(self, wide: int, narrow: int) -> bool:
-        """Whether all that answers ``narrow`` answers ``wide``: ``tidings.covers``, remembered."""
-        if wide == narrow:
-            return True
+        """Whether all that answers ``narrow`` answers ``wide``: ``tidings.covers``, with short cuts, remembered.
+
+        Of two simple conjunctions, one whose atoms the other has covers it. One that has a condition on an attribute
+        of which the other says nothing does not, nor one that asks for another text.
+        """
+        facts = self._facts[narrow]
+        for name, value in self._facts[wide].items():
+            if facts.get(name) != value:
+                return False
+        ours, theirs = self._simple[wide], self._simple[narrow]
+        if ours is not None and theirs is not None:
+            rest = ours.keys() - theirs.keys()
+            if not rest:
+                return True
+            names = theirs.values()
+            if any(ours[atom] not in names for atom in rest):
+                return False
         known = self._covers.get((wide, narrow))
         if known is None:
-            facts = self._facts[narrow]
-            may = all(facts.get(name) == value for name, value in self._facts[wide].items())
-            known = may and covers(self._parsed[wide], self._parsed[narrow])
-            self._covers[wide, narrow] = known
+            known = self._covers[wide, narrow] = form_covers(self._normal[wide], self._normal[narrow])
         return known
 
     def meets(self, one: int, other: int) -> bool:
         """Whether a publication may answer both: no, if one attribute would have to have two texts."""
         theirs = self._facts[other]
-        return all(theirs.get(name, value) == value for name, value in self._facts[one].items())
+        for name, value in self._facts[one].items():  # noqa: SIM110  # a generator takes twice as long
+            if theirs.get(name, value) != value:
+                return False
+        return True
+
+    def excludes(self, one: int, other: int) -> bool:
+        """Whether no publication can answer both."""
+        return not self.meets(one, other)
 
     def _newer(self, guard: Fact | None, known: int) -> Iterator[int]:
         for number in reversed(self._guards.get(guard, ())):
             if number < known:
                 return
             yield number
+
+    def _ids(self, atoms: tuple[ResolvedAtom, ...]) -> tuple[int, ...]:
+        for atom in atoms:
+            if atom not in self._atoms:
+                self._atoms[atom] = len(self._atom_list)
+                texts = equality_texts(atom.value) if isinstance(atom, Equals) else ()
+                self._atom_list.append((atom, frozenset((atom.name, text) for text in texts)))  # type: ignore[union-attr]  # texts only if it equals
+        return tuple(self._atoms[atom] for atom in atoms)
+
+    def _names(self, form: tuple[Conjunction, ...]) -> dict[int, str] | None:
+        if len(form) != 1 or form[0].forbidden:
+            return None
+        atoms = form[0].required
+        if not all(isinstance(atom, Equals | Range) for atom in atoms):
+            return None
+        return {self._atoms[atom]: atom.name for atom in atoms if isinstance(atom, Equals | Range)}
+
+    def _is_answer(self, number: int, known: _Known) -> bool:
+        return any(
+            all(self._holds(atom, known) for atom in form.required)
+            and not any(self._holds(atom, known) for atom in form.forbidden)
+            for form in self._forms[number]
+        )
+
+    def _holds(self, number: int, known: _Known) -> bool:
+        """As ``tidings.language.holds``, but each atom is looked at once for a publication."""
+        found = known.atoms.get(number)
+        if found is None:
+            atom, texts = self._atom_list[number]
+            if texts and atom.name in known.content.publication.attributes:  # type: ignore[union-attr]  # it equals
+                found = not texts.isdisjoint(known.facts)
+            else:
+                found = holds(atom, known.content)
+            known.atoms[number] = found
+        return found
 
 
 def _facts(form: tuple[Conjunction, ...]) -> dict[str, str]:
@@ -110,21 +189,14 @@ def _carried(publication: Publication) -> Iterator[Fact]:
             yield name, value_text(value)
 
 
-def _answers(form: tuple[Conjunction, ...], content: Content) -> bool:
-    return any(
-        all(holds(atom, content) for atom in conjunction.required)
-        and not any(holds(atom, content) for atom in conjunction.forbidden)
-        for conjunction in form
-    )
-
-
 def bits(mask: int) -> Iterator[int]:
     """The numbers of the bits that are set.
 
     >>> list(bits(0b1101))
     [0, 2, 3]
     """
-    while mask:
-        low = mask & -mask
-        yield low.bit_length() - 1
-        mask ^= low
+    text = bin(mask)[:1:-1]
+    at = text.find("1")
+    while at >= 0:
+        yield at
+        at = text.find("1", at + 1)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
 from typing import Any
 
-from tidings.model import Publication
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidings.model import DataError, Publication
 from tidings.simulate.world import World
-from tidings.workloads import Stocks, stock_subscriptions
+from tidings.workloads import Stocks, read_stocks, stock_subscriptions
 
 _DAYS = 60
 _FIGURES = ("open", "high", "low", "close", "volume")
@@ -17,10 +21,11 @@ _FIGURES = ("open", "high", "low", "close", "volume")
 
 @dataclass(frozen=True, slots=True)
 class Quotes:
-    """Quotes of so many published symbols, and of some that nobody publishes."""
+    """Quotes of so many published symbols, and of some that nobody publishes: from a file, or made up."""
 
     published: int
     seed: int
+    path: Path | None = None
 
     def publishers(self) -> Iterator[tuple[str, list[Publication]]]:
         """Each symbol with its quotes, a working day each."""
@@ -45,7 +50,15 @@ class Quotes:
         return [query.replace("symbol:", "symbol:X") for query in table]
 
     def _table(self, offset: int) -> Any:
-        return Stocks(seed=self.seed + offset, symbols=self.published).table(_DAYS * self.published)
+        if self.path is None:
+            return Stocks(seed=self.seed + offset, symbols=self.published).table(_DAYS * self.published)
+        table = read_stocks(self.path).drop_null()
+        known = sorted(table["symbol"].unique().to_pylist())
+        if len(known) < 2 * self.published:
+            raise DataError(f"{self.path} has quotes of {len(known)} symbols, {2 * self.published} are needed")
+        drawn = Random(self.seed).sample(known, 2 * self.published)
+        chosen = drawn[self.published * offset :][: self.published]
+        return pa.concat_tables(table.filter(pc.equal(table["symbol"], symbol)).slice(0, _DAYS) for symbol in chosen)
 
 
 def add_publishers(world: World, quotes: Quotes, broker: str, rate_per_min: float) -> None:

@@ -21,6 +21,7 @@ from tidings.simulate.broker import Broker, Surroundings
 from tidings.simulate.clock import Clock
 from tidings.simulate.links import Link, Weather
 from tidings.simulate.messages import InFlight, Join, Packet, Quit, ToClient
+from tidings.simulate.roster import Inbox, SubscriberRoster
 from tidings.simulate.routing import LOCAL, Advertise
 from tidings.simulate.topology import Topology
 from tidings.simulate.universe import Universe
@@ -83,6 +84,7 @@ class World:
         self.rules = rules or Rules()
         self.clock = Clock(seed)
         self.universe = Universe()
+        self.roster = SubscriberRoster()
         self.audit = audit
         self.publishers: dict[str, Publisher] = {}
         self.clients: dict[str, Client] = {}
@@ -90,8 +92,10 @@ class World:
         self.published = 0
         self.is_publishing = True
         """Set to False, publishers publish nothing more."""
+        self._inbox = Inbox()
+        self._present = 0
         self._starts = 0
-        self._links = self._connect()
+        self.links = self._connect()
         self.brokers: dict[str, Broker] = {}
         for name in topology.machines:
             self._start(name)
@@ -101,8 +105,7 @@ class World:
         return Random(f"{self.seed}/{name}")
 
     def run(self, until: float) -> None:
-        check = None if self.audit is None else self.audit.check_homes
-        self.clock.run(until, None if check is None else lambda: check(self))
+        self.clock.run(until)
 
     # --- clients
 
@@ -111,53 +114,75 @@ class World:
         publisher = Publisher(name, broker, self.universe.number(query), quotes, rate, self.random(name))
         self.publishers[name] = publisher
         self._advertise(publisher)
-        self.clock.after(publisher.random.uniform(0, 1 / rate) + 1.0, self._publish, publisher)
+        self.clock.after(publisher.random.uniform(0, 1 / rate) + 1.0, self._publish_next, publisher)
 
     def add_subscriber(self, name: str, broker: str, query: str) -> None:
         """A subscriber joins at a broker now."""
         client = Client(name, self.universe.number(query), Migrant(broker))
         self.clients[name] = client
+        self._present |= self.roster.bit(name)
         if self.audit is not None:
-            self.audit.joined(name, client.query, self.clock.now)
+            self.audit.joined(self, name, client.query)
         self._to_broker(broker, Join(name, client.query))
 
     def remove_subscriber(self, name: str) -> None:
         """A subscriber leaves now, wherever it is."""
-        client = self.clients.pop(name)
         if self.audit is not None:
-            self.audit.left(name, self.clock.now)
+            self.audit.left(self, name)
+        client = self.clients.pop(name)
+        self._present &= ~self.roster.bit(name)
         for broker in client.migrant.homes:
             self._to_broker(broker, Quit(name))
 
     def _advertise(self, publisher: Publisher) -> None:
         self.brokers[publisher.broker].receive(Advertise(publisher.name, publisher.advertised), LOCAL)
 
-    def _publish(self, publisher: Publisher) -> None:
+    def publish_all(self) -> None:
+        """Every publisher publishes all that it has, now."""
+        for publisher in self.publishers.values():
+            for publication in publisher.quotes:
+                self._publish(publisher, publication)
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nothing waits in a queue or is on a link, and nobody is moving."""
+        return (
+            not any(len(broker.input) or len(broker.output) for broker in self.brokers.values())
+            and not any(link.flying for link in self.links.values())
+            and not any(client.migrant.moving for client in self.clients.values())
+        )
+
+    def _publish_next(self, publisher: Publisher) -> None:
         if not self.is_publishing:
             return
-        publication = publisher.quotes[publisher.published % len(publisher.quotes)]
+        self._publish(publisher, publisher.quotes[publisher.published % len(publisher.quotes)])
         publisher.published += 1
+        self.clock.after(publisher.random.uniform(0.5, 1.5) / publisher.rate, self._publish_next, publisher)
+
+    def _publish(self, publisher: Publisher, publication: Publication) -> None:
         self.published += 1
         if self.audit is not None:
             self.audit.published(self.published, publication, self.clock.now)
         self.brokers[publisher.broker].receive(InFlight(publication, self.clock.now, self.published))
-        self.clock.after(publisher.random.uniform(0.5, 1.5) / publisher.rate, self._publish, publisher)
 
-    def _deliver(self, broker: str, name: str, packet: ToClient) -> None:
-        client = self.clients.get(name)
-        if client is None:
-            return
+    def _deliver(self, broker: str, subscribers: int, packet: ToClient) -> None:
+        here = subscribers & self._present
         if not isinstance(packet, InFlight):
-            self._tell(client, packet)
-        elif client.migrant.accepts(packet.number):
-            if self.audit is not None:
-                self.audit.delivered(self, broker, client.name, client.query, packet)
-            self.recent.deliveries += 1
-            self.recent.total_s += self.clock.now - packet.sent_at
+            for name in self.roster.names(here):
+                self._tell(self.clients[name], packet)
+            return
+        fresh = self._inbox.accept(packet.number, here)
+        if self.audit is not None:
+            self.audit.delivered(self, broker, here, fresh, packet)
+        count = fresh.bit_count()
+        self.recent.deliveries += count
+        self.recent.total_s += count * (self.clock.now - packet.sent_at)
 
     def _tell(self, client: Client, message: ToSubscriber) -> None:
         for effect in client.migrant.on(message):
             self._apply(client, effect)
+        if self.audit is not None:
+            self.audit.check_homes(self, client.name)
 
     def _apply(self, client: Client, effect: SubscriberEffect) -> None:
         match effect:
@@ -167,8 +192,20 @@ class World:
             case Detach(broker):
                 self._to_broker(broker, Quit(client.name))
 
-    def _to_broker(self, broker: str, packet: Packet) -> None:
-        self.clock.after(CLIENT_LATENCY_S, lambda: self.brokers[broker].receive(packet))
+    def _to_broker(self, broker: str, packet: Join | Quit) -> None:
+        if self.audit is not None:
+            self.audit.sent(self, broker, packet.subscriber)
+        self.clock.after(CLIENT_LATENCY_S, self._arrive, broker, packet)
+
+    def _arrive(self, broker: str, packet: Join | Quit) -> None:
+        if self.brokers[broker].is_alive:
+            self.brokers[broker].receive(packet)
+        else:
+            self._processed(broker, packet.subscriber)
+
+    def _processed(self, broker: str, name: str) -> None:
+        if self.audit is not None:
+            self.audit.processed(self, broker, name)
 
     # --- brokers and faults
 
@@ -187,8 +224,10 @@ class World:
     def _start(self, name: str) -> None:
         self._starts += 1
         topology = self.topology
-        links = {other: self._links[name, other] for other in topology.neighbours(name)}
-        around = Surroundings(self.clock, self.universe, self._deliver, links, topology.heads)
+        links = {other: self.links[name, other] for other in topology.neighbours(name)}
+        around = Surroundings(
+            self.clock, self.universe, self.roster, self._deliver, self._processed, links, topology.heads
+        )
         broker = Broker(name, topology.machines[name], around, topology.neighbours(name))
         if name in self.brokers:
             broker.counts = self.brokers[name].counts
@@ -214,9 +253,13 @@ class World:
 
     def crash(self, name: str, down_s: float) -> None:
         """A broker loses all that it had, and is started again after a while; its clients come back to it then."""
-        if not self.brokers[name].is_alive:
+        broker = self.brokers[name]
+        if not broker.is_alive:
             return
-        self.brokers[name].stop()
+        broker.stop()
+        for packet, _ in broker.input:
+            if isinstance(packet, (Join, Quit)):
+                self._processed(name, packet.subscriber)
         for other in self.topology.neighbours(name):
             self._cut(name, other)
         for client in list(self.clients.values()):
@@ -237,22 +280,22 @@ class World:
 
     def partition(self, one: str, other: str, down_s: float) -> None:
         """A link is down for a while; both sides notice when it is up again."""
-        if self._links[one, other].is_down:
+        if self.links[one, other].is_down:
             return
         self._cut(one, other)
         self.clock.after(down_s, self._heal, one, other)
 
     def _heal(self, one: str, other: str) -> None:
-        if self._links[one, other].is_down and self.brokers[one].is_alive and self.brokers[other].is_alive:
+        if self.links[one, other].is_down and self.brokers[one].is_alive and self.brokers[other].is_alive:
             self._reconnect(one, other)
 
     def _cut(self, one: str, other: str) -> None:
-        self._links[one, other].cut()
-        self._links[other, one].cut()
+        self.links[one, other].cut()
+        self.links[other, one].cut()
 
     def _reconnect(self, one: str, other: str) -> None:
         """Both sides forget what they had from each other, and greet: the rest follows from the advertisements."""
         for near, far in ((one, other), (other, one)):
-            self._links[near, far].restore()
+            self.links[near, far].restore()
         for near, far in ((one, other), (other, one)):
             self.brokers[near].reconnect(far)

@@ -134,6 +134,15 @@ def test_match_takes_what_has_least_traffic_first() -> None:
     assert run(bargain) == ["s3-0", "s3-1", "s4-0", "s4-1"]
 
 
+def test_an_empty_broker_gets_its_share_of_the_output_even_if_both_inputs_are_idle() -> None:
+    """Both inputs are balanced then; that alone is no reason to give nothing."""
+    delay = DelayLine(0.0, 1e-6)
+    giver = BrokerLoad(10.0, delay, 8, 9_000.0, 10_000.0)
+    bargain = bargain_of(Metric.OUTPUT, giver, BrokerLoad(0.0, delay, 0, 0.0, 10_000.0))
+    assert run(bargain)
+    assert bargain.taker.of(Metric.INPUT) <= bargain.giver.of(Metric.INPUT) + PARAMETERS.balance_threshold
+
+
 def test_an_overloaded_matcher_gives_until_it_is_below_the_lower_threshold() -> None:
     giver = load(input_rate=56, subscriptions=8)
     taker = BrokerLoad(0, DelayLine(0, 0.0001), 0, 0, 10_000)

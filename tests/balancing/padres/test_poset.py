@@ -1,3 +1,5 @@
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,9 +23,15 @@ def boxes(draw: st.DrawFn) -> Box:
     return low, draw(st.integers(low, 6)), draw(st.integers(0, 1))
 
 
-@given(st.lists(st.tuples(st.booleans(), boxes()), max_size=40))
-def test_a_poset_equals_a_plain_one_while_keys_come_and_go(steps: list[tuple[bool, Box]]) -> None:
-    poset, plain = Poset(box_covers), PlainPoset(box_covers)
+def box_excludes(a: Box, b: Box) -> bool:
+    return a[1] < b[0] or b[1] < a[0]
+
+
+@given(st.lists(st.tuples(st.booleans(), boxes()), max_size=40), st.sampled_from([None, box_excludes]))
+def test_a_poset_equals_a_plain_one_while_keys_come_and_go(
+    steps: list[tuple[bool, Box]], excludes: Callable[[Box, Box], bool] | None
+) -> None:
+    poset, plain = Poset(box_covers, excludes), PlainPoset(box_covers)
     for adds, key in steps:
         if adds:
             poset.add(key)

@@ -4,9 +4,10 @@ A broker owns an :class:`EdgeBalancer` or a :class:`HeadBalancer`, a subscriber 
 what happened by ``on(message, now)`` and answers with effects. What moves messages and time lies elsewhere.
 """
 
-from tidings.balancing.padres.choosing import AtRandom, BrokerView, ByProfile, Chooser
+from tidings.balancing.padres.balancer import Place
+from tidings.balancing.padres.choosing import AtRandom, BrokerView, ByProfile, Choice, Chooser
 from tidings.balancing.padres.delay_model import DelayLine, DelayModel
-from tidings.balancing.padres.edge import EdgeBalancer, Place
+from tidings.balancing.padres.edge import EdgeBalancer, Expectation
 from tidings.balancing.padres.head import HeadBalancer
 from tidings.balancing.padres.loads import BrokerLoad, Candidate, Offer
 from tidings.balancing.padres.messages import Status
@@ -22,10 +23,12 @@ __all__ = [
     "BrokerView",
     "ByProfile",
     "Candidate",
+    "Choice",
     "Chooser",
     "DelayLine",
     "DelayModel",
     "EdgeBalancer",
+    "Expectation",
     "HeadBalancer",
     "Key",
     "LoadProfile",

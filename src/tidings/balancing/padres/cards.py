@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from tidings.balancing.padres.loads import BrokerLoad, Candidate, Offer
-from tidings.balancing.padres.metrics import Metric, difference
+from tidings.balancing.padres.metrics import Metric
 from tidings.balancing.padres.parameters import Parameters
 from tidings.balancing.padres.press import Key, LoadProfile
 
@@ -59,10 +60,13 @@ class Bargain:
         self.chosen: list[str] = []
         self._profile = profile
         self._covers = covers
-        self.covered = {key for key in self.left if any(self._is_covered(top, key) for top in offer.css)}
+        self.covered: set[Key] = set()
+        """Those that the taker's CSS covers: only output offloading asks for them, so only there they are known."""
+        for top in offer.css:
+            self._cover(top)
         self._css_vector = profile.css
-        self._only_once = 0
-        self._count_vectors()
+        self._counts = Counter(bit for candidate in self.left.values() for bit in _bits(candidate.vector))
+        self._only_once = sum(1 << bit for bit, count in self._counts.items() if count == 1)
         self.is_overloaded = giver.of(self._measure) > parameters.higher_overload_threshold
         self._most = {each: giver.of(each) for each in {metric, self._measure}}
 
@@ -86,18 +90,29 @@ class Bargain:
 
     def _difference(self, giver: BrokerLoad, taker: BrokerLoad) -> float:
         metric = self._measure if self.is_overloaded else self.metric
-        return difference(metric, giver.metrics, taker.metrics, self.parameters.delay_normalization_factor_s)
+        gap = giver.of(metric) - taker.of(metric)
+        return gap / self.parameters.delay_normalization_factor_s if metric is Metric.MATCH else gap
 
     def card(self, candidate: Candidate) -> Card:
         """How many may go, and what comes of it; ``number`` is 0 if none may."""
-        most = self._largest(len(candidate.subscribers), lambda count: self._bearable(*self._after(candidate, count)))
-        enough = self._largest(most, lambda count: not self._done(*self._after(candidate, count))) + 1
+        after = _After(self, candidate)
+        most = _largest(len(candidate.subscribers), lambda count: self._bearable(*after(count)))
+        enough = _largest(most, lambda count: not self._done(*after(count))) + 1
         number = min(enough, most)
-        if number > 1 and self._distance(candidate, number - 1) < self._distance(candidate, number):
+        if number > 1 and abs(self._difference(*after(number - 1))) < abs(self._difference(*after(number))):
             number -= 1
-        giver, taker = self._after(candidate, number)
+        giver, taker = after(number)
         gap = self._difference(giver, taker)
-        return Card(candidate, number, gap, candidate.key in self.covered, self._reduction(candidate), giver, taker)
+        return Card(candidate, number, gap, candidate.key in self.covered, after.reduction, giver, taker)
+
+    def sorts(self, candidates: Iterable[Candidate]) -> Iterator[Candidate]:
+        """The first one of each sort: all of a sort would have the same card."""
+        seen = set()
+        for candidate in candidates:
+            sort = candidate.vector, len(candidate.subscribers), candidate.bytes_s
+            if sort not in seen:
+                seen.add(sort)
+                yield candidate
 
     def take(self, card: Card) -> None:
         """Choose the subscribers of a card: both loads and the taker's CSS vector follow ([PADRES] 4.1: by OR)."""
@@ -105,13 +120,13 @@ class Bargain:
         self.chosen += card.candidate.subscribers[: card.number]
         self.giver, self.taker = card.giver, card.taker
         self._css_vector |= card.candidate.vector
-        self.covered |= {other for other in self.left if self._is_covered(key, other)}
+        self._cover(key)
         rest = card.candidate.subscribers[card.number :]
         if rest:
             self.left[key] = Candidate(key, rest, card.candidate.vector, card.candidate.bytes_s)
         else:
             del self.left[key]
-            self._count_vectors()
+            self._uncount(card.candidate.vector)
 
     def improves(self, card: Card) -> bool:
         """Whether the loads would be closer together than now; in an overload of the matcher: whether any goes."""
@@ -121,48 +136,74 @@ class Bargain:
             return True
         return abs(card.difference) < abs(self.difference)
 
-    def _is_covered(self, wide: Key, narrow: Key) -> bool:
-        return wide == narrow or self._covers(wide, narrow)
+    def reduction(self, candidate: Candidate) -> float:
+        """The publications a second that only this subscription brings to the giver."""
+        return self._profile.rate_of(candidate.vector & self._only_once)
 
-    def _distance(self, candidate: Candidate, number: int) -> float:
-        return abs(self._difference(*self._after(candidate, number)))
+    def addition(self, candidate: Candidate) -> float:
+        """The publications a second that the taker gets on top."""
+        return self._profile.rate_of(candidate.vector & ~self._css_vector)
 
-    def _after(self, candidate: Candidate, number: int) -> tuple[BrokerLoad, BrokerLoad]:
-        if not number:
-            return self.giver, self.taker
-        less = self._reduction(candidate) if number == len(candidate.subscribers) else 0.0
-        more = self._profile.rate_of(candidate.vector & ~self._css_vector)
-        size = number * candidate.bytes_s
-        return self.giver.plus(-number, -less, -size), self.taker.plus(number, more, size)
+    def _cover(self, wide: Key) -> None:
+        """The taker will have this subscription."""
+        if self.metric is Metric.OUTPUT:
+            covers = self._covers
+            self.covered |= {key for key in self.left if key not in self.covered and (key == wide or covers(wide, key))}
 
     def _bearable(self, giver: BrokerLoad, taker: BrokerLoad) -> bool:
         """Whether the taker is neither overloaded nor more loaded than the giver was."""
-        if taker.metrics.highest_ratio > self.parameters.lower_overload_threshold:
+        if taker.highest_ratio > self.parameters.lower_overload_threshold:
             return False
         compared = self._measure if self.is_overloaded else self.metric
         return taker.of(compared) <= self._most[compared] and giver.subscriptions >= 0
 
-    def _reduction(self, candidate: Candidate) -> float:
-        """The publications a second that only this subscription brings to the giver."""
-        return self._profile.rate_of(candidate.vector & self._only_once)
+    def _uncount(self, vector: int) -> None:
+        for bit in _bits(vector):
+            self._counts[bit] -= 1
+            if self._counts[bit] == 1:
+                self._only_once |= 1 << bit
+            elif not self._counts[bit]:
+                self._only_once &= ~(1 << bit)
 
-    def _count_vectors(self) -> None:
-        once = twice = 0
-        for candidate in self.left.values():
-            twice |= once & candidate.vector
-            once |= candidate.vector
-        self._only_once = once & ~twice
 
-    @staticmethod
-    def _largest(limit: int, holds: Callable[[int], bool]) -> int:
-        """The largest count up to ``limit`` for which something holds that holds for all smaller ones; or 0."""
-        if limit and holds(limit):
-            return limit
-        low, high = 0, limit
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if holds(middle) else (low, middle)
-        return low
+class _After:
+    """Both loads after so many subscribers of one candidate have gone; each number is computed once."""
+
+    def __init__(self, bargain: Bargain, candidate: Candidate) -> None:
+        self._bargain = bargain
+        self._candidate = candidate
+        self._all = len(candidate.subscribers)
+        self.reduction = bargain.reduction(candidate)
+        self._addition = bargain.addition(candidate)
+        self._known = {0: (bargain.giver, bargain.taker)}
+
+    def __call__(self, number: int) -> tuple[BrokerLoad, BrokerLoad]:
+        known = self._known.get(number)
+        if known is None:
+            less = self.reduction if number == self._all else 0.0
+            size = number * self._candidate.bytes_s
+            giver, taker = self._bargain.giver, self._bargain.taker
+            known = giver.plus(-number, -less, -size), taker.plus(number, self._addition, size)
+            self._known[number] = known
+        return known
+
+
+def _largest(limit: int, holds: Callable[[int], bool]) -> int:
+    """The largest count up to ``limit`` for which something holds that holds for all smaller ones; or 0."""
+    if limit and holds(limit):
+        return limit
+    low, high = 0, limit
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
+
+
+def _bits(vector: int) -> Iterator[int]:
+    while vector:
+        low = vector & -vector
+        yield low.bit_length() - 1
+        vector ^= low
 
 
 def best(bargain: Bargain, cards: Iterable[Card]) -> Card | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from random import Random
 from typing import Protocol
 
@@ -32,10 +33,19 @@ class BrokerView(Protocol):
     def covers(self, wide: Key, narrow: Key) -> bool: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Who goes, and the loads of both brokers that are expected then, where they are estimated."""
+
+    subscribers: list[str]
+    giver: Metrics | None = None
+    taker: Metrics | None = None
+
+
 class Chooser(Protocol):
     """One way to choose subscribers: by the paper's algorithms, or at random."""
 
-    def choose(self, metric: Metric, view: BrokerView, offer: Offer, profile: LoadProfile) -> list[str]: ...
+    def choose(self, metric: Metric, view: BrokerView, offer: Offer, profile: LoadProfile) -> Choice: ...
 
 
 class ByProfile:
@@ -44,7 +54,7 @@ class ByProfile:
     def __init__(self, parameters: Parameters) -> None:
         self._parameters = parameters
 
-    def choose(self, metric: Metric, view: BrokerView, offer: Offer, profile: LoadProfile) -> list[str]:
+    def choose(self, metric: Metric, view: BrokerView, offer: Offer, profile: LoadProfile) -> Choice:
         covers: Covers = view.covers
         bargain = Bargain(metric, view.load(), offer, view.candidates(profile), profile, self._parameters, covers)
         poset = view.poset().copy()
@@ -54,7 +64,8 @@ class ByProfile:
                 poset.remove(gone)
             return poset.css
 
-        return offload(bargain, css, lambda key: key in poset and bool(poset.children(key)))
+        chosen = offload(bargain, css, lambda key: key in poset and bool(poset.children(key)))
+        return Choice(chosen, bargain.giver.metrics, bargain.taker.metrics)
 
 
 class AtRandom:
@@ -63,6 +74,6 @@ class AtRandom:
     def __init__(self, random: Random) -> None:
         self._random = random
 
-    def choose(self, metric: Metric, view: BrokerView, offer: Offer, profile: LoadProfile) -> list[str]:
+    def choose(self, metric: Metric, view: BrokerView, offer: Offer, profile: LoadProfile) -> Choice:
         names = [name for candidate in view.candidates(profile) for name in candidate.subscribers]
-        return offload_random(names, random_count(metric, view.load(), offer.load), self._random)
+        return Choice(offload_random(names, random_count(metric, view.load(), offer.load), self._random))

@@ -45,7 +45,8 @@ class DelayModel:
     """
 
     def __init__(self) -> None:
-        self._sums: dict[int, tuple[float, int]] = {}
+        self._sums: dict[int, list[float]] = {}
+        """For each bucket, the sum of the delays and how many there were."""
         self._recent: deque[float] = deque(maxlen=_HISTORY)
         self._ignored = 0
         self._last = 0
@@ -65,8 +66,12 @@ class DelayModel:
         self._ignored = 0
         self._recent.append(delay_s)
         self._last = bucket_of(subscriptions)
-        total, count = self._sums.get(self._last, (0.0, 0))
-        self._sums[self._last] = total + delay_s, count + 1
+        known = self._sums.get(self._last)
+        if known is not None:
+            known[0] += delay_s
+            known[1] += 1
+            return
+        self._sums[self._last] = [delay_s, 1]
         if len(self._sums) > MAX_BUCKETS:
             del self._sums[min(bucket for bucket in self._sums if bucket != self._last)]
 

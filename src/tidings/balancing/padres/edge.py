@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import ClassVar
 
+from tidings.balancing.padres.balancer import LoadBalancer, Place
 from tidings.balancing.padres.choosing import BrokerView, Chooser
 from tidings.balancing.padres.detection import Detection
 from tidings.balancing.padres.loads import Offer
@@ -18,7 +19,6 @@ from tidings.balancing.padres.messages import (
     Catchup,
     Done,
     Effect,
-    Message,
     Pie,
     Profiled,
     Reply,
@@ -33,21 +33,20 @@ from tidings.balancing.padres.messages import (
 )
 from tidings.balancing.padres.metrics import Metric, Metrics
 from tidings.balancing.padres.parameters import Parameters
-from tidings.balancing.padres.pie import AdaptivePie, PieSender
+from tidings.balancing.padres.pie import AdaptivePie
 from tidings.balancing.padres.sessions import Giving, Taking
-from tidings.balancing.padres.status import StatusMachine
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a broker stands: its name, its cluster, and the head of that."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Expectation:
+    """The loads of this broker and of the taker that a session is expected to bring ([PADRES] 6.3.6)."""
 
-    name: str
-    cluster: str
-    head: str
+    broker: str
+    giver: Metrics
+    taker: Metrics
 
 
-class EdgeBalancer:
+class EdgeBalancer(LoadBalancer):
     """Detector, mediator, PIE and offloading of one edge broker. Without I/O: ``on(message, now) -> effects``."""
 
     def __init__(
@@ -60,9 +59,8 @@ class EdgeBalancer:
         *,
         adaptive: bool = True,
     ) -> None:
-        self.place = place
+        super().__init__(place, parameters, random)
         self.view = view
-        self.parameters = parameters
         self.others: dict[str, Pie] = {}
         self.metrics = Metrics()
         self.giving = Giving(place.name, parameters)
@@ -70,27 +68,17 @@ class EdgeBalancer:
         self.detection = Detection(parameters)
         self.moved = 0
         """How many subscribers went away so far."""
-        self._state = StatusMachine(parameters)
+        self.expectation: Expectation | None = None
+        """What the last session that moved somebody is expected to bring."""
         self._chooser = chooser
-        self._random = random
-        self._sender = PieSender(parameters)
         self._adaptive = AdaptivePie(parameters) if adaptive else None
         self._watched = {place.cluster}
-
-    @property
-    def status(self) -> Status:
-        return self._state.status
 
     def start(self, now: float) -> list[Effect]:
         """What has to be done first: subscribe to the load of others, and ask to be woken."""
         period = self.parameters.local_pie_publishing_period_s
-        first = now + self._random.uniform(0, period)
-        wakes = [Wake(first, Tick("pie")), self._next_detection(now)]
+        wakes = [self._wake_between(0, period, now, Tick("pie")), self._next_detection(now)]
         return [*self._subscribe(self.place.cluster), self._catch_up(), *wakes]
-
-    def on(self, message: Message, now: float) -> list[Effect]:
-        handler = self._HANDLERS.get(type(message))
-        return handler(self, message, now) if handler else []
 
     def _on_tick(self, tick: Tick, now: float) -> list[Effect]:
         match tick.what:
@@ -174,11 +162,13 @@ class EdgeBalancer:
         if profiled.session != self.giving.session or self.giving.offer is None or self.giving.moving:
             return []
         action = self.giving.action
-        chosen = self._chooser.choose(action.metric, self.view, self.giving.offer, profiled.profile)
-        if not chosen:
+        choice = self._chooser.choose(action.metric, self.view, self.giving.offer, profiled.profile)
+        if not choice.subscribers:
             self.detection.settled.note(action)
             self._state.end(now, moved=False)
-        return self.giving.move(chosen, now)
+        elif choice.giver is not None and choice.taker is not None:
+            self.expectation = Expectation(action.broker, choice.giver, choice.taker)
+        return self.giving.move(choice.subscribers, now)
 
     def _on_done(self, done: Done, now: float) -> list[Effect]:
         if done.session != self.giving.session or not self.giving.moving:
@@ -244,9 +234,9 @@ class EdgeBalancer:
     def _next_detection(self, now: float) -> Wake:
         low = self.parameters.local_detection_minimum_interval_s
         high = self.parameters.local_detection_maximum_interval_s
-        return Wake(now + self._random.uniform(low, high), Tick("detect"))
+        return self._wake_between(low, high, now, Tick("detect"))
 
-    _HANDLERS: ClassVar[dict[type, Callable[..., list[Effect]]]] = {
+    handlers: ClassVar[dict[type, Callable[..., list[Effect]]]] = {
         Tick: _on_tick,
         Pie: _on_pie,
         Request: _on_request,

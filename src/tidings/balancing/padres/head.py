@@ -7,8 +7,8 @@ from dataclasses import replace
 from random import Random
 from typing import ClassVar
 
+from tidings.balancing.padres.balancer import LoadBalancer, Place
 from tidings.balancing.padres.detection import Detection
-from tidings.balancing.padres.edge import Place
 from tidings.balancing.padres.messages import (
     Action,
     Announce,
@@ -16,7 +16,6 @@ from tidings.balancing.padres.messages import (
     Catchup,
     Effect,
     EndGlobal,
-    Message,
     Pie,
     Reply,
     Request,
@@ -30,20 +29,17 @@ from tidings.balancing.padres.messages import (
 )
 from tidings.balancing.padres.metrics import Metric, Metrics, mean
 from tidings.balancing.padres.parameters import Parameters
-from tidings.balancing.padres.pie import PieSender
 from tidings.balancing.padres.sessions import REPLY_TIMEOUT_S
-from tidings.balancing.padres.status import StatusMachine
 
 GLOBAL_LEASE_S = 3600.0
 """After that a global session ends even if the clusters are not balanced: the other head may be gone."""
 
 
-class HeadBalancer:
+class HeadBalancer(LoadBalancer):
     """Sums up the load of its edge brokers, finds a lighter cluster, and lets the edge brokers see each other."""
 
     def __init__(self, place: Place, edges: tuple[str, ...], parameters: Parameters, random: Random) -> None:
-        self.place = place
-        self.parameters = parameters
+        super().__init__(place, parameters, random)
         self.edges: dict[str, Pie | None] = dict.fromkeys(edges)
         self.others: dict[str, Pie] = {}
         self.detection = Detection(parameters, is_global=True)
@@ -55,13 +51,6 @@ class HeadBalancer:
         self._asking: list[Action] = []
         self._count = 0
         self._requests = 0
-        self._random = random
-        self._state = StatusMachine(parameters)
-        self._sender = PieSender(parameters)
-
-    @property
-    def status(self) -> Status:
-        return self._state.status
 
     @property
     def metrics(self) -> Metrics:
@@ -70,12 +59,8 @@ class HeadBalancer:
 
     def start(self, now: float) -> list[Effect]:
         period = self.parameters.global_pie_publishing_period_s
-        first = now + self._random.uniform(0, period)
-        return [Subscribe(self.place.cluster), Wake(first, Tick("pie")), self._next_detection(now)]
-
-    def on(self, message: Message, now: float) -> list[Effect]:
-        handler = self._HANDLERS.get(type(message))
-        return handler(self, message, now) if handler else []
+        first = self._wake_between(0, period, now, Tick("pie"))
+        return [Subscribe(self.place.cluster), first, self._next_detection(now)]
 
     def _on_tick(self, tick: Tick, now: float) -> list[Effect]:
         match tick.what:
@@ -208,9 +193,9 @@ class HeadBalancer:
     def _next_detection(self, now: float) -> Wake:
         low = self.parameters.global_detection_minimum_interval_s
         high = self.parameters.global_detection_maximum_interval_s
-        return Wake(now + self._random.uniform(low, high), Tick("detect"))
+        return self._wake_between(low, high, now, Tick("detect"))
 
-    _HANDLERS: ClassVar[dict[type, Callable[..., list[Effect]]]] = {
+    handlers: ClassVar[dict[type, Callable[..., list[Effect]]]] = {
         Tick: _on_tick,
         Pie: _on_pie,
         AskGlobal: _on_ask_global,

@@ -9,9 +9,11 @@ from tidings.balancing.padres.metrics import Metric, Metrics, input_utilization
 from tidings.balancing.padres.press import Key
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class BrokerLoad:
     """The load information of [PADRES] 3.4.1, from which every metric can be estimated.
+
+    Nobody changes one. It is not frozen because offloading makes millions of them, and frozen ones take longer to make.
 
     ``subscriptions``: how many subscribers; ``output_bytes_s`` and ``bandwidth_bytes_s``: o_u and o_t of Eq. 2.
     """
@@ -30,7 +32,15 @@ class BrokerLoad:
         return Metrics(input_utilization(self.input_rate, delay_s), delay_s, output)
 
     def of(self, metric: Metric) -> float:
-        return self.metrics.of(metric)
+        """One of the metrics, without the others."""
+        if metric is Metric.OUTPUT:
+            return self.output_bytes_s / self.bandwidth_bytes_s
+        delay_s = self.delay.at(self.subscriptions)
+        return delay_s if metric is Metric.MATCH else input_utilization(self.input_rate, delay_s)
+
+    @property
+    def highest_ratio(self) -> float:
+        return max(self.of(Metric.INPUT), self.of(Metric.OUTPUT))
 
     def plus(self, subscribers: int, rate: float, bytes_s: float) -> BrokerLoad:
         """The load with so many subscribers, publications a second and bytes a second more; never below 0."""

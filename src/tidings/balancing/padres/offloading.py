@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from random import Random
 
 from tidings.balancing.padres.cards import Bargain, Card, best
@@ -28,7 +28,7 @@ def offload_input(bargain: Bargain, css: Callable[[], set[Key]]) -> list[str]:
     """
     while not bargain.done:
         tops = [bargain.left[key] for key in sorted(css() & bargain.left.keys(), key=str)]
-        card = best(bargain, (bargain.card(candidate) for candidate in tops))
+        card = best(bargain, (bargain.card(candidate) for candidate in bargain.sorts(tops)))
         if card is None:
             break
         bargain.take(card)
@@ -75,9 +75,8 @@ def _phase_one(bargain: Bargain, ignored: set[Key]) -> bool:
 def _best_by_type(bargain: Bargain, ignored: set[Key]) -> Card | None:
     """The best of type I; if there is none, of type II; then of type III."""
     types: tuple[list[Card], list[Card], list[Card]] = ([], [], [])
-    for card in _cards(bargain, ignored):
-        if card.covered:
-            types[phase_one_type(card) - 1].append(card)
+    for card in _cards(bargain, bargain.covered - ignored):
+        types[phase_one_type(card) - 1].append(card)
     return next((found for cards in types if (found := best(bargain, cards)) is not None), None)
 
 
@@ -90,10 +89,10 @@ def phase_one_type(card: Card) -> int:
 
 def _phase_two(bargain: Bargain, ignored: set[Key], children: Callable[[Key], bool]) -> bool:
     """Those that are not covered. True if nothing is left to do; False sends what is covered now to Phase I."""
-    while not bargain.done and (bargain.is_overloaded or not _inputs_balanced(bargain)):
+    while not bargain.done:
         if bargain.is_overloaded and bargain.giver.of(Metric.OUTPUT) < bargain.parameters.lower_overload_threshold:
             return True
-        uncovered = [each for each in _cards(bargain, ignored) if not each.covered]
+        uncovered = _cards(bargain, bargain.left.keys() - bargain.covered - ignored)
         card = best(bargain, (each for each in uncovered if bargain.is_overloaded or _keeps_inputs(each, bargain)))
         if card is None:
             return True
@@ -104,22 +103,20 @@ def _phase_two(bargain: Bargain, ignored: set[Key], children: Callable[[Key], bo
     return True
 
 
-def _inputs_balanced(bargain: Bargain) -> bool:
-    """The brake: whether the taker's input is as busy as the giver's."""
-    gap = bargain.giver.of(Metric.INPUT) - bargain.taker.of(Metric.INPUT)
-    return gap <= bargain.parameters.balance_threshold
-
-
 def _keeps_inputs(card: Card, bargain: Bargain) -> bool:
-    """Whether the taker's input stays within the balance threshold of the giver's."""
+    """The brake: whether the taker's input gets no busier than the giver's, by more than the balance threshold.
+
+    Departs from the paper, which stops as soon as both are balanced. Two idle inputs are balanced as well: then an
+    empty broker would get nothing, however busy the output of the other one is.
+    """
     return card.taker.of(Metric.INPUT) <= card.giver.of(Metric.INPUT) + bargain.parameters.balance_threshold
 
 
-def _cards(bargain: Bargain, ignored: set[Key]) -> Iterator[Card]:
-    """The cards of all that sends something and was not taken before."""
-    for key, candidate in bargain.left.items():
-        if key not in ignored and candidate.bytes_s:
-            yield bargain.card(candidate)
+def _cards(bargain: Bargain, keys: Set[Key]) -> Iterator[Card]:
+    """The cards of those among some subscriptions that send anything."""
+    sending = (each for key, each in bargain.left.items() if key in keys and each.bytes_s)
+    for candidate in bargain.sorts(sending):
+        yield bargain.card(candidate)
 
 
 def _take(bargain: Bargain, card: Card, ignored: set[Key]) -> None:

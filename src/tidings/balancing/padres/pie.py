@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
-from statistics import pstdev
+from collections.abc import Collection, Iterable
+from math import sqrt
 
 from tidings.balancing.padres.messages import Pie
 from tidings.balancing.padres.metrics import Metric, Metrics
@@ -76,7 +76,7 @@ class AdaptivePie:
     def wanted(self, metric: Metric, current: float) -> float:
         """S_new."""
         values = self._history[metric]
-        leeway = pstdev(values) if len(values) > 1 else 0.0
+        leeway = _deviation(values) if values else 0.0
         return min(1.0, max(0.0, current - self._threshold(metric) + leeway))
 
     def revise(self, metrics: Metrics, others: Iterable[Metrics]) -> list[Metric]:
@@ -94,3 +94,9 @@ class AdaptivePie:
     def _threshold(self, metric: Metric) -> float:
         threshold = trigger(metric, self._parameters)
         return threshold * self._parameters.delay_normalization_factor_s if metric is Metric.MATCH else threshold
+
+
+def _deviation(values: Collection[float]) -> float:
+    """The standard deviation of all values. ``statistics.pstdev`` is exact, and a hundred times as slow."""
+    mean = sum(values) / len(values)
+    return sqrt(sum((value - mean) ** 2 for value in values) / len(values))

@@ -12,6 +12,7 @@ class Poset(Generic[K]):
     """A directed acyclic graph: parents cover their children. The CSS are the nodes without a parent, in O(1).
 
     ``covers(a, b)`` has to be reflexive and transitive. Two that cover each other are ordered by arrival.
+    ``excludes(a, b)`` says that nothing is below both: then what is below ``b`` is not compared with ``a``.
 
     >>> poset = Poset(lambda a, b: a <= b)  # a>5 covers a>9
     >>> for bound in (5, 9, 7, 3):
@@ -22,15 +23,16 @@ class Poset(Generic[K]):
     [5]
     """
 
-    def __init__(self, covers: Callable[[K, K], bool]) -> None:
+    def __init__(self, covers: Callable[[K, K], bool], excludes: Callable[[K, K], bool] | None = None) -> None:
         self._covers = covers
+        self._excludes = excludes
         self._parents: dict[K, set[K]] = {}
         self._children: dict[K, set[K]] = {}
         self._css: dict[K, None] = {}
 
     def copy(self) -> Poset[K]:
         """Another set with the same keys; no pair is compared again."""
-        twin = Poset(self._covers)
+        twin = Poset(self._covers, self._excludes)
         twin._parents = {key: set(parents) for key, parents in self._parents.items()}
         twin._children = {key: set(children) for key, children in self._children.items()}
         twin._css = dict(self._css)
@@ -123,7 +125,7 @@ class Poset(Generic[K]):
             seen.add(node)
             if node not in parents and self._covers(key, node):
                 found.add(node)
-            else:
+            elif self._excludes is None or not self._excludes(key, node):
                 pending += self._children[node]
         return {node for node in found if not any(self._is_below(node, other) for other in found if other != node)}
 

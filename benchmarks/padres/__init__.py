@@ -1,0 +1,1 @@
+"""The evaluation of [PADRES], in simulated time."""

@@ -1,0 +1,79 @@
+"""Do the figures of [PADRES] come out of small runs?"""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import pytest
+from typer.testing import CliRunner
+
+from benchmarks.padres import experiments
+from benchmarks.padres.__main__ import app
+from benchmarks.padres.experiments import PadresFigure, Run, runs
+from tidings.simulate.audit import Violation
+from tidings.simulate.chaos import Faults, small_world
+from tidings.simulate.scenario import scenario_of
+
+runner = CliRunner()
+TINY = scenario_of(
+    {
+        "duration_s": 120,
+        "publishers": {"count": 4, "rate_per_min": 60},
+        "subscribers": {"count": 40, "join_within_s": 30},
+    }
+)
+
+
+@pytest.fixture(autouse=True)
+def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All figures are made of two tiny runs."""
+    monkeypatch.setattr(experiments, "_RUNS", dict.fromkeys(PadresFigure, lambda: [Run("2", TINY), Run("3", TINY)]))
+
+
+@pytest.mark.parametrize("name", ["local", "edges"])
+def test_a_figure_is_told_and_drawn(name: str, tmp_path: Path) -> None:
+    ran = runner.invoke(app, ["figure", name, "--save", f"{tmp_path}/it.json", "--plot", f"{tmp_path}/it.svg"])
+    assert ran.exit_code == 0, ran.output
+    figures = json.loads((tmp_path / "it.json").read_text())["figures"]
+    assert figures["run"] == ["2", "3"]
+    assert figures["deliveries"][0] == figures["deliveries"][1] > 0
+    assert figures["steps"][0] > 1000
+    assert (tmp_path / "it.svg").read_text().startswith("<?xml")
+
+
+def test_a_figure_that_there_is_not_is_misuse() -> None:
+    ran = runner.invoke(app, ["figure", "fig12"])
+    assert ran.exit_code == 2
+    assert "choose one of local, random" in ran.output
+
+
+def test_the_runs_of_a_figure_have_the_seed_and_the_quotes_that_are_asked_for() -> None:
+    one = runs(PadresFigure.local, Path("stocks.parquet"), 5)[0].scenario
+    assert (one.seed, one.publishers.quotes) == (5, "stocks.parquet")
+    assert replace(one, seed=1, publishers=TINY.publishers) == TINY
+
+
+def test_seeds_are_played() -> None:
+    ran = runner.invoke(app, ["seeds", "--count", "4", "--first", "8", "--format", "json"])
+    assert ran.exit_code == 0, ran.output
+    figures = json.loads(ran.stdout)["figures"]
+    assert (figures["worlds"], figures["first_seed"], figures["broken"], figures["with_drops"]) == (4, 8, 0, 1)
+
+
+def test_a_seed_that_fails_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(seed: int) -> None:
+        raise Violation(small_world(seed, Random(seed), Faults.NONE), "all is lost")
+
+    monkeypatch.setattr("tidings.simulate.chaos.play", broken)
+    ran = runner.invoke(app, ["seeds", "--count", "1", "--first", "3"])
+    assert ran.exit_code == 1
+    assert "seed 3" in ran.output
+    assert "all is lost" in ran.output
+
+
+def test_speed_tells_steps_and_events() -> None:
+    ran = runner.invoke(app, ["speed", "--rounds", "1", "--seconds", "60", "--format", "json"])
+    assert ran.exit_code == 0, ran.output
+    figures = json.loads(ran.stdout)["figures"]
+    assert figures["events_per_s"] > figures["steps_per_s"] > 0

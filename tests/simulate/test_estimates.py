@@ -1,0 +1,50 @@
+"""The load that a session was expected to bring is compared with the one that is measured when both are stable."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.balancing.padres.brokers import edge
+from tidings.balancing.padres import Expectation, Metric, Metrics
+from tidings.simulate.estimates import EstimateLog, Outcome
+
+LOW, HIGH = Metrics(0.2, 0.01, 0.5), Metrics(0.25, 0.01, 0.4)
+
+
+@pytest.fixture
+def world() -> Any:
+    brokers = {
+        name: SimpleNamespace(balancer=edge(name, []), metrics=metrics)
+        for name, metrics in (("B1", LOW), ("B2", HIGH), ("B3", LOW))
+    }
+    return SimpleNamespace(
+        topology=SimpleNamespace(edges=tuple(brokers)), brokers=brokers, clock=SimpleNamespace(now=60.0)
+    )
+
+
+def test_both_brokers_of_a_session_are_compared_once_they_are_stable(world: Any) -> None:
+    log = EstimateLog()
+    giver = world.brokers["B1"].balancer
+    giver.expectation = Expectation("B2", HIGH, LOW)
+    giver._state.begin()
+    log.look(world)
+    assert log.outcomes == []
+    giver._state.end(60.0, moved=False)
+    log.look(world)
+    log.look(world)
+    assert log.outcomes == [Outcome(60.0, "B1", HIGH, LOW), Outcome(60.0, "B2", LOW, HIGH)]
+    assert log.outcomes[0].error(Metric.INPUT) == pytest.approx(0.25)
+
+
+def test_a_session_counts_only_if_neither_broker_begins_another_one_before(world: Any) -> None:
+    log = EstimateLog()
+    first, second = world.brokers["B1"].balancer, world.brokers["B3"].balancer
+    first.expectation = Expectation("B2", HIGH, LOW)
+    world.brokers["B2"].balancer._state.begin()
+    log.look(world)
+    second.expectation = Expectation("B2", HIGH, HIGH)
+    log.look(world)
+    world.brokers["B2"].balancer._state.end(90.0, moved=False)
+    log.look(world)
+    assert [(outcome.broker, outcome.estimated) for outcome in log.outcomes] == [("B3", HIGH), ("B2", HIGH)]
