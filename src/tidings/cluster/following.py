@@ -12,9 +12,10 @@ import threading
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
-from tidings.balancing import UNEVEN, Balancer, Detector, Local, SelectorName, WorkDone, batch_loads
+from tidings.balancing import UNEVEN, Balancer, Detector, Detects, Local, SelectorName, WorkDone, batch_loads
+from tidings.balancing.padres import OnParcels, Stabilized
 from tidings.cluster.counting import RECENT_POSTS, loads_of
 from tidings.cluster.journal import MatcherReport
 from tidings.cluster.pipeline_folder import PipelineFolder
@@ -26,20 +27,26 @@ from tidings.model import DataError
 from tidings.partitioning import Move
 from tidings.partitioning.load import COUNTED, FloatArray
 
+Scope = Literal["local", "padres"]
+"""By which paper parcels move: [PS2] or [PADRES]."""
+
 _REST = 10
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """When a pipeline moves parcels, and which: by the local adjustment of [PS2] (:mod:`tidings.balancing.local`).
+    """When a pipeline moves parcels, and which: by the local adjustment of [PS2] (:mod:`tidings.balancing.local`), or
+    with the ``scope`` ``"padres"`` by the decisions of [PADRES] (:mod:`tidings.balancing.padres.parcels`).
 
     Something moves when the most loaded matcher had more than ``uneven`` times the load of the least loaded one in
     ``hits`` batches in a row, not counting the ``pause`` batches after a move. ``select`` is the algorithm that chooses
     parcels, ``heaviest`` how many cells may be split or merged.
 
-    >>> Balance.of("local").select, Balance.of(None)
-    ('gr', None)
+    By [PADRES], something moves when loads differ and were steady for ``pause`` batches; the others have no meaning.
+
+    >>> Balance.of("local").select, Balance.of("padres").scope, Balance.of(None)
+    ('gr', 'padres', None)
     """
 
     uneven: float = UNEVEN
@@ -47,25 +54,33 @@ class Balance:
     pause: int = 3
     select: SelectorName = "gr"
     heaviest: int = 8
+    scope: Scope = "local"
 
     def __post_init__(self) -> None:
         _ = self.detector, self.policy  # they refuse what is no good
+        if self.scope not in get_args(Scope):
+            raise DataError(f"a scope is one of {', '.join(get_args(Scope))}, got {self.scope!r}; choose one of them")
 
     @classmethod
-    def of(cls, chosen: Balance | Literal["local"] | None) -> Balance | None:
+    def of(cls, chosen: Balance | Scope | None) -> Balance | None:
         """The rule of that name; None if nothing is to be moved."""
         if isinstance(chosen, Balance) or chosen is None:
             return chosen
-        if chosen != "local":
-            raise DataError(f"load is balanced 'local', or not at all, got {chosen!r}; choose one of them")
-        return cls()
+        if chosen not in get_args(Scope):
+            names = ", ".join(map(repr, get_args(Scope)))
+            raise DataError(f"load is balanced {names}, or not at all, got {chosen!r}; choose one of them")
+        return cls(scope=chosen)
 
     @property
-    def detector(self) -> Detector:
+    def detector(self) -> Detects:
+        if self.scope == "padres":
+            return Stabilized(batches=self.pause)
         return Detector(self.uneven, self.hits, self.pause)
 
     @property
     def policy(self) -> Balancer:
+        if self.scope == "padres":
+            return OnParcels()
         return Local(uneven=self.uneven, heaviest=self.heaviest, select=self.select)
 
 
@@ -85,7 +100,7 @@ class PipelineBalancer:
         if is_busy or time.monotonic() < self._rests_until or not self.is_due(batch):
             return
         self._looked_at = batch
-        _log.info("in %d batches loads were uneven: a move is planned", self._rule.hits)
+        _log.info("loads are uneven: a move is planned")
         self._thread = threading.Thread(target=self._move, name="tidings balances", daemon=True)
         self._thread.start()
         _, files = newest_release(self._home.releases)

@@ -26,7 +26,7 @@
     placer = "lasp"                # slope, intercept; or "random": seed; or "rarest"
 
     [balance]                      # may be left out: then nothing is moved from busy matchers to others
-    uneven = 1.2                   # hits, pause, select ("gr", "dp", "si", "ra"), heaviest
+    uneven = 1.2                   # hits, pause, select ("gr", "dp", "si", "ra"), heaviest; scope: "local", "padres"
 
     [overload]                     # may be left out: then posts wait, and nothing is lost
     delay_s = 5.0                  # policy, first_limit, delta, top, spared

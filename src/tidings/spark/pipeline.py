@@ -24,7 +24,7 @@ from pyspark.sql.streaming import StreamingQuery
 
 from tidings.arrays.locks import owned
 from tidings.cluster.belonging import claimed, tie
-from tidings.cluster.following import Balance
+from tidings.cluster.following import Balance, Scope
 from tidings.cluster.journal import Journal
 from tidings.cluster.learning import Learn
 from tidings.cluster.overload import Governor, Overload
@@ -77,8 +77,8 @@ class Pipeline:
     ``overload``: where more comes than can be matched, ``"block"`` lets posts wait and loses nothing; ``"shed"``, or an
     :class:`tidings.cluster.overload.Overload`, leaves some work undone, and reports it.
 
-    ``balance``: with ``"local"``, or a :class:`tidings.cluster.following.Balance`, parcels move from busy matchers to
-    others while the pipeline runs; None moves nothing.
+    ``balance``: with ``"local"``, ``"padres"``, or a :class:`tidings.cluster.following.Balance`, parcels move from busy
+    matchers to others while the pipeline runs; None moves nothing.
     """
 
     publications: DataFrame
@@ -92,7 +92,7 @@ class Pipeline:
     learn: Learn = field(default_factory=Learn)
     overload: Overload | Literal["block", "shed"] = "block"
     placement: PlacementPolicy | PlacerName = "rarest"
-    balance: Balance | Literal["local"] | None = None
+    balance: Balance | Scope | None = None
 
     def start(
         self,

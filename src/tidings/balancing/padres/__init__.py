@@ -13,6 +13,7 @@ from tidings.balancing.padres.messages import Status
 from tidings.balancing.padres.metrics import Meter, Metric, Metrics
 from tidings.balancing.padres.migration import Migrant
 from tidings.balancing.padres.parameters import Parameters
+from tidings.balancing.padres.parcels import OnParcels, Stabilized
 from tidings.balancing.padres.poset import Poset
 from tidings.balancing.padres.press import Key, LoadProfile, Press
 
@@ -34,9 +35,11 @@ __all__ = [
     "Metrics",
     "Migrant",
     "Offer",
+    "OnParcels",
     "Parameters",
     "Place",
     "Poset",
     "Press",
+    "Stabilized",
     "Status",
 ]
