@@ -38,6 +38,8 @@ stabilize_duration_s = 1.0
 local_detection_minimum_interval_s = 0.5
 local_detection_maximum_interval_s = 1.0
 press_timeout_s = 3.0
+[limits]
+handshake_s = 30.0
 """
 
 
@@ -48,7 +50,7 @@ class Plan:
     subscribers: int = 500
     seconds: float = 60.0
     rate: float = 20.0
-    mbps: float = 2.0
+    mbps: float = 0.5
     seed: int = 1
 
 
@@ -211,8 +213,9 @@ async def _kill(plan: Plan, brokers: Processes, subscribers: list[Subscriber], d
     brokers.start(name)
     await brokers.are_up()
     await asyncio.sleep(2 * _GRACE_S)  # clients come back with a backoff of up to two seconds
+    waited = max([_GRACE_S, *(delay for _, delay in diary.latencies)])  # so long things may have been in its queues
     for each in hit:
-        each.away.append((diary.killed_at - _GRACE_S, diary.now))
+        each.away.append((diary.killed_at - waited, diary.now))
 
 
 async def _settle(subscribers: list[Subscriber], diary: Diary) -> None:

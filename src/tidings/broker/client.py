@@ -33,7 +33,7 @@ from tidings.broker.messages import (
 from tidings.broker.queries import ANYTHING
 from tidings.model import Publication, TidingsError
 
-_HANDSHAKE_S = 5.0
+_HANDSHAKE_S = 30.0
 _MESSAGE_BYTES = 1 << 20
 _UNDERWAY = 1000
 """So many publications may wait for their answer at once."""

@@ -56,6 +56,8 @@ from tidings.simulate.routing import LOCAL, Advertise, Forward, Routing, Unadver
 from tidings.simulate.universe import Universe
 
 _END_SAMPLING = "end of sampling"
+_SETTLED_S = 1.0
+"""So long after a connection was made subscriptions have come through it; then balancers tell their load again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +186,8 @@ class BrokerCore:
                 return self._told(self.routing.unwant(self.queries.number(text), hop))
             case Linked(neighbour):
                 forgotten = self._told(self.routing.forget(neighbour))
-                return forgotten + self._told(self.routing.greet(neighbour))
+                told = Wake(now + _SETTLED_S, Tick("linked"))
+                return [*forgotten, *self._told(self.routing.greet(neighbour)), told]
             case Tick(what, session):
                 return self._end_sampling(session, now) if what == _END_SAMPLING else self._tell(packet, now)
 
