@@ -50,7 +50,7 @@ class Plan:
     subscribers: int = 500
     seconds: float = 60.0
     rate: float = 20.0
-    mbps: float = 0.5
+    mbps: float = 1.0
     seed: int = 1
 
 

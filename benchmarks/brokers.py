@@ -17,7 +17,7 @@ def brokers(  # noqa: PLR0913  # each is an option
     subscribers: Annotated[int, typer.Option(min=1, help="How many subscribe.")] = 500,
     seconds: Annotated[float, typer.Option(min=5, help="How long publications come.")] = 60,
     rate: Annotated[float, typer.Option(min=1, help="Publications a second.")] = 20,
-    mbps: Annotated[float, typer.Option(min=0.01, help="What each broker sends at most.")] = 0.5,
+    mbps: Annotated[float, typer.Option(min=0.01, help="What each broker sends at most.")] = 1,
     seed: Annotated[int, typer.Option(min=0, help="Of quotes and subscriptions.")] = 1,
     plot: Annotated[Path | None, typer.Option(help="Where the picture goes: a .png or .svg file.")] = None,
     output_format: Annotated[Format, typer.Option("--format", help="How to print.")] = Format.table,
