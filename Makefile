@@ -16,7 +16,7 @@ export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 unexport SPARK_HOME
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-thorough test-slow bench fuzz fuzz-posts mutate kafka check format clean require-python require-java
+.PHONY: help setup demo test test-thorough test-slow bench fuzz fuzz-posts fuzz-frames mutate kafka check format clean require-python require-java
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -46,6 +46,9 @@ mutate: $(READY) ## change the code of the core in 204 places, one by one, and s
 
 fuzz-posts: $(READY) ## throw a million hostile posts at an engine
 	@PYTHONPATH=. $(BIN)/python tests/engine/fuzz_posts.py --count 1000000 $(ARGS)
+
+fuzz-frames: $(READY) ## throw a million hostile frames at the reading of a broker
+	@PYTHONPATH=. $(BIN)/python tests/broker/fuzz_frames.py --count 1000000 $(ARGS)
 
 kafka: require-java $(READY) ## run a Kafka broker for an hour, installed on first use: make kafka ARGS="--for-s 600"
 	@$(BIN)/python tools/kafka.py $(ARGS)

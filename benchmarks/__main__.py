@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from benchmarks import keep
+from benchmarks import brokers, keep, policies
 from benchmarks.lsm.command import lsm
 from benchmarks.names import (
     BalancingPart,
@@ -52,6 +52,10 @@ Data = Annotated[
 Seed = Annotated[int, typer.Option(min=0, help="Of the subscriptions, and of made-up posts.")]
 HowToPrint = Annotated[Format, typer.Option("--format", help="How to print.")]
 Save = Annotated[Path | None, typer.Option(help="Also write the figures with their origin to this file.")]
+
+
+app.command(epilog=brokers.EXAMPLE)(brokers.brokers)
+app.command(epilog=policies.EXAMPLE)(policies.policies)
 
 
 @app.callback()

@@ -21,6 +21,8 @@ NAMES = [
     "s3tm",
     "shedding",
     "balancing",
+    "brokers",
+    "policies",
     "registry",
     "router",
     "lsm",

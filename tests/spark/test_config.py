@@ -156,7 +156,7 @@ def test_each_sink_can_be_named(tmp_path: Path) -> None:
         ('registry = "alerts"', 'registry = "alerts"\nkeep = "a day"', "such as .*7d.*, got 'a day'"),
         ('registry = "alerts"', 'registry = "alerts"\nkeep = 3600', "keep is a length of time .* got 3600"),
         ('registry = "alerts"', 'registry = "alerts"\nkeep = "0h"', "keep is a length of time .* got '0h'"),
-        ('path = "matches"', 'path = "matches"\n[balance]\nscope = "here"', "a scope is local or global"),
+        ('path = "matches"', 'path = "matches"\n[balance]\nscope = "here"', "a scope is one of local, global, padres"),
     ],
 )
 def test_what_is_wrong_is_told(old: str, new: str, complaint: str, tmp_path: Path) -> None:

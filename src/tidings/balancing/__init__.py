@@ -1,7 +1,7 @@
 """Who should give what to whom, and when? Policies over counters: pure functions from loads and a mapping to moves."""
 
 from tidings.balancing.adjusting import Adjuster, batch_loads
-from tidings.balancing.detecting import UNEVEN, Detector
+from tidings.balancing.detecting import UNEVEN, Detector, Detects
 from tidings.balancing.estimate import Estimate, Formula
 from tidings.balancing.globally import Global
 from tidings.balancing.loads import Churn, Loads, Touches, WorkDone
@@ -15,6 +15,7 @@ __all__ = [
     "Balancer",
     "Churn",
     "Detector",
+    "Detects",
     "Estimate",
     "Formula",
     "Global",

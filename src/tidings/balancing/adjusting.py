@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tidings.balancing.detecting import Detector
+from tidings.balancing.detecting import Detector, Detects
 from tidings.balancing.loads import Loads, WorkDone
 from tidings.balancing.local import Balancer, Local
 from tidings.partitioning import Mapping, Move
@@ -16,7 +16,7 @@ class Adjuster:
     """Remembers the loads of the batches since the last move. Loads are by counters, not by clocks: no noise."""
 
     policy: Balancer = field(default_factory=Local)
-    detector: Detector = field(default_factory=Detector)
+    detector: Detects = field(default_factory=Detector)
     costs: LoadCosts = COUNTED
     _history: list[FloatArray] = field(default_factory=list, init=False)
     _before: WorkDone | None = field(default=None, init=False)

@@ -8,11 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from tidings.model import DataError
 from tidings.partitioning.load import FloatArray
 
 UNEVEN = 1.2
+
+
+class Detects(Protocol):
+    """Says when a move is due."""
+
+    def is_due(self, history: Sequence[FloatArray]) -> bool:
+        """``history``: the load of each matcher in each batch since the last move."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from tidings.cli import doctor, explain, learn, match, run, simulate, subscribe, tidy
+from tidings.cli import broker, doctor, explain, learn, match, run, simulate, subscribe, tidy
 from tidings.cli.terminal import say
 from tidings.model import TidingsError
 
@@ -33,6 +33,7 @@ app.command(epilog=doctor.EXAMPLE)(doctor.doctor)
 app.command(epilog=run.EXAMPLE)(run.run)
 app.command(epilog=learn.EXAMPLE)(learn.learn)
 app.command(epilog=simulate.EXAMPLE)(simulate.simulate)
+app.command(epilog=broker.EXAMPLE)(broker.broker)
 
 
 @app.callback(invoke_without_command=True)

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal, get_args
 
-from tidings.balancing import UNEVEN, Balancer, Detector, Global, Local, SelectorName, WorkDone, batch_loads
+from tidings.balancing import UNEVEN, Balancer, Detector, Detects, Global, Local, SelectorName, WorkDone, batch_loads
+from tidings.balancing.padres import OnParcels, Stabilized
 from tidings.cluster.counting import RECENT_POSTS, loads_of
 from tidings.cluster.journal import MatcherReport
 from tidings.cluster.pipeline_folder import PipelineFolder
@@ -32,8 +33,8 @@ from tidings.partitioning import Move
 from tidings.partitioning.load import COUNTED, FloatArray
 from tidings.registry import Registry
 
-Scope = Literal["local", "global"]
-"""What is adjusted: parcels move, or now and then all is divided anew as well."""
+Scope = Literal["local", "global", "padres"]
+"""Parcels move, or now and then all is divided anew as well, by [PS2]; or parcels move by [PADRES]."""
 
 _REST = 10
 _log = logging.getLogger(__name__)
@@ -42,7 +43,8 @@ _log = logging.getLogger(__name__)
 @dataclass(frozen=True, slots=True)
 class Balance:
     """When a pipeline moves parcels, and which: by the local adjustment of [PS2] (:mod:`tidings.balancing.local`), and
-    with the ``scope`` ``"global"`` by its global adjustment as well (:mod:`tidings.balancing.globally`).
+    with the ``scope`` ``"global"`` by its global adjustment as well (:mod:`tidings.balancing.globally`); or with
+    ``"padres"`` by the decisions of [PADRES] (:mod:`tidings.balancing.padres.parcels`).
 
     Something moves when the most loaded matcher had more than ``uneven`` times the load of the least loaded one in
     ``hits`` batches in a row, not counting the ``pause`` batches after a move. ``select`` is the algorithm that chooses
@@ -52,8 +54,10 @@ class Balance:
     load with the mapping in use is ``better`` times that with the new one. The older ones are placed anew when they are
     at most a share ``few`` of all.
 
-    >>> Balance.of("local").select, Balance.of("global").policy_of_all.few, Balance.of(None)
-    ('gr', 0.1, None)
+    By [PADRES], something moves when loads differ and were steady for ``pause`` batches; the others have no meaning.
+
+    >>> Balance.of("local").select, Balance.of("global").policy_of_all.few, Balance.of("padres").scope, Balance.of(None)
+    ('gr', 0.1, 'padres', None)
     """
 
     uneven: float = UNEVEN
@@ -69,7 +73,8 @@ class Balance:
     def __post_init__(self) -> None:
         _ = self.detector, self.policy, self.policy_of_all  # they refuse what is no good
         if self.scope not in get_args(Scope) or self.check_s < 0:
-            raise DataError(f"a scope is local or global, and check_s is 0 or more, got {self}; choose others")
+            names = ", ".join(get_args(Scope))
+            raise DataError(f"a scope is one of {names}, and check_s is 0 or more, got {self}; choose others")
 
     @classmethod
     def of(cls, chosen: Balance | Scope | None) -> Balance | None:
@@ -77,15 +82,20 @@ class Balance:
         if isinstance(chosen, Balance) or chosen is None:
             return chosen
         if chosen not in get_args(Scope):
-            raise DataError(f"load is balanced 'local', 'global', or not at all, got {chosen!r}; choose one of them")
+            names = ", ".join(map(repr, get_args(Scope)))
+            raise DataError(f"load is balanced {names}, or not at all, got {chosen!r}; choose one of them")
         return cls(scope=chosen)
 
     @property
-    def detector(self) -> Detector:
+    def detector(self) -> Detects:
+        if self.scope == "padres":
+            return Stabilized(batches=self.pause)
         return Detector(self.uneven, self.hits, self.pause)
 
     @property
     def policy(self) -> Balancer:
+        if self.scope == "padres":
+            return OnParcels()
         return Local(uneven=self.uneven, heaviest=self.heaviest, select=self.select)
 
     @property
@@ -118,7 +128,7 @@ class PipelineBalancer:
             return
         if is_local:
             self._looked_at = batch
-            _log.info("in %d batches loads were uneven: a move is planned", self._rule.hits)
+            _log.info("loads are uneven: a move is planned")
         adjust = partial(self._adjust, is_global, is_local)
         self._thread = threading.Thread(target=adjust, name="tidings balances", daemon=True)
         self._thread.start()

@@ -27,8 +27,8 @@
     placer = "lasp"                # slope, intercept; or "random": seed; or "rarest"
 
     [balance]                      # may be left out: then nothing is moved from busy matchers to others
-    uneven = 1.2                   # hits, pause, select ("gr", "dp", "si", "ra"), heaviest; scope: "local", or
-                                   # "global" with check_s, better, few
+    uneven = 1.2                   # hits, pause, select ("gr", "dp", "si", "ra"), heaviest; scope: "local",
+                                   # "padres", or "global" with check_s, better, few
 
     [overload]                     # may be left out: then posts wait, and nothing is lost
     delay_s = 5.0                  # policy, first_limit, delta, top, spared

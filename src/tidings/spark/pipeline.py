@@ -79,8 +79,8 @@ class Pipeline:
     ``overload``: where more comes than can be matched, ``"block"`` lets posts wait and loses nothing; ``"shed"``, or an
     :class:`tidings.cluster.overload.Overload`, leaves some work undone, and reports it.
 
-    ``balance``: with ``"local"``, or a :class:`tidings.cluster.following.Balance`, parcels move from busy matchers to
-    others while the pipeline runs; with ``"global"`` all is divided anew as well where that is clearly better. None
+    ``balance``: with ``"local"``, ``"padres"``, or a :class:`tidings.cluster.following.Balance`, parcels move from busy
+    matchers to others while the pipeline runs; with ``"global"`` all is divided anew as well where that is clearly better. None
     moves nothing.
 
     ``keep``: posts are kept for so long, in the checkpoint, and a new subscription whose ``since`` lies in the past

@@ -12,6 +12,7 @@ from tidings.balancing.padres.messages import (
     Attach,
     BeginSampling,
     Cancel,
+    Catchup,
     Detach,
     Done,
     Leave,
@@ -252,3 +253,11 @@ def test_a_session_never_leaves_the_taker_with_more_than_the_giver_had(ours: lis
     assert isinstance(taker.view, FakeBroker)
     taker.view.subscribers += [tell.subscriber for tell in told if isinstance(tell, Tell)]
     assert taker.view.measure(5).output_ratio <= max(had, sum(theirs) / 1000)
+
+
+def test_after_a_new_connection_load_is_told_again_although_it_has_not_changed() -> None:
+    balancer = edge("B1", ["s1-100"])
+    pie = pie_of(balancer, 0)
+    assert not [effect for effect in balancer.on(Tick("pie"), 30) if isinstance(effect, Announce)]
+    assert balancer.on(Tick("linked"), 31) == [Send("B0", Catchup("B1"))]
+    assert pie_of(balancer, 60) == pie

@@ -14,6 +14,7 @@ from tidings.balancing.padres.messages import Status
 from tidings.balancing.padres.metrics import Meter, Metric, Metrics
 from tidings.balancing.padres.migration import Migrant
 from tidings.balancing.padres.parameters import Parameters
+from tidings.balancing.padres.parcels import OnParcels, Stabilized
 from tidings.balancing.padres.poset import Poset
 from tidings.balancing.padres.press import Key, LoadProfile, Press
 
@@ -37,9 +38,11 @@ __all__ = [
     "Metrics",
     "Migrant",
     "Offer",
+    "OnParcels",
     "Parameters",
     "Place",
     "Poset",
     "Press",
+    "Stabilized",
     "Status",
 ]

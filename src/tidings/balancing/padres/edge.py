@@ -86,6 +86,9 @@ class EdgeBalancer(LoadBalancer):
                 return self._tell_load(now)
             case "detect":
                 return [*self._detect(now), self._next_detection(now)]
+            case "linked":  # what was told while nobody listened is told again, and asked for again
+                self._sender.forget()
+                return [self._catch_up()]
             case "reply" if self._is_asking(tick.session):
                 self.others.pop(self.giving.action.broker, None)
                 return self.giving.next(now)

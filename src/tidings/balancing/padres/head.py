@@ -68,6 +68,8 @@ class HeadBalancer(LoadBalancer):
                 return self._tell_load(now)
             case "detect":
                 return [*self._detect(now), self._next_detection(now)]
+            case "linked":
+                self._sender.forget()
             case "reply" if self._asking and tick.session == self._session:
                 self.others.pop(self._asking[0].broker, None)
                 return self._ask(self._asking[1:], now)

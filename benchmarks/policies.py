@@ -1,0 +1,42 @@
+"""``python -m benchmarks policies``: nothing, [PS2] and [PADRES] on one drifting workload."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tidings.cli.format import Format
+
+EXAMPLE = "Example: python -m benchmarks policies --data path/to/data --save docs/results/policies.json"
+
+
+def policies(  # noqa: PLR0913  # each is an option
+    *,
+    queries: Annotated[int, typer.Option(min=100, help="How many stand.")] = 10_000,
+    posts: Annotated[int, typer.Option(min=1_000, help="Posts by chance, from which the drift draws.")] = 40_000,
+    batches: Annotated[int, typer.Option(min=10, help="How many batches there are.")] = 200,
+    rows: Annotated[int, typer.Option(min=10, help="How many posts a batch has.")] = 2_500,
+    share: Annotated[float, typer.Option(min=0, max=1, help="So many regions change their kind an interval.")] = 0.1,
+    skew: Annotated[float, typer.Option(min=0, max=1, help="What matcher 0 has of the others at first.")] = 0.0,
+    matchers: Annotated[int, typer.Option(min=2, max=256)] = 8,
+    data: Annotated[Path | None, typer.Option(help="Folder with notes.parquet; made-up posts without.")] = None,
+    seed: Annotated[int, typer.Option(min=0)] = 1,
+    output_format: Annotated[Format, typer.Option("--format", help="How to print.")] = Format.table,
+    save: Annotated[Path | None, typer.Option(help="Also write the figures with their origin to this file.")] = None,
+) -> None:
+    """Three clusters side by side while queries drift: nothing moves, the policy of PS2Stream, that of PADRES."""
+    from benchmarks.balancing.policies import measure  # heavy imports only when they are needed
+    from benchmarks.balancing.world import Drift, World
+    from benchmarks.printing import print_figures
+    from benchmarks.result import Result
+    from tidings.cli.output import progress
+
+    world = World.made(data, posts, 10 * queries, seed)
+    with progress("batches", batches) as advance:
+        figures = measure(world, Drift(queries, batches, rows, queries, share), matchers, skew, advance)
+    result = Result("policies", "real files" if data else "made-up posts", figures, seed)
+    if save:
+        result.save(save)
+    print_figures(result, output_format)
