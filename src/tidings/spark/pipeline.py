@@ -80,8 +80,8 @@ class Pipeline:
     :class:`tidings.cluster.overload.Overload`, leaves some work undone, and reports it.
 
     ``balance``: with ``"local"``, ``"padres"``, or a :class:`tidings.cluster.following.Balance`, parcels move from busy
-    matchers to others while the pipeline runs; with ``"global"`` all is divided anew as well where that is clearly better. None
-    moves nothing.
+    matchers to others while the pipeline runs; with ``"global"`` all is divided anew as well where that is clearly
+    better. None moves nothing.
 
     ``keep``: posts are kept for so long, in the checkpoint, and a new subscription whose ``since`` lies in the past
     gets its matches among them with the first batch that sees it. All attributes are then read and checked, since
