@@ -10,7 +10,7 @@ import time
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from benchmarks.balancing.world import Batch, Drift, World
+from benchmarks.balancing.world import LEARNED, Batch, Drift, World
 from benchmarks.matching import Advance, silent
 from tidings.balancing import Adjuster
 from tidings.balancing.padres import OnParcels, Stabilized
@@ -79,7 +79,7 @@ def measure(
     """The figures of each policy, in columns. ``skew``: at first matcher 0 has that share of the others' parcels."""
     stream = drift.stream(world)
     first = next(stream)
-    mapping = _skewed(world.mapping(first.added, matchers), skew)
+    mapping = _skewed(world.mapping(first.added.slice(0, LEARNED), matchers, drift.standing), skew)
     sides = {policy: _Side(Cluster(mapping), adjuster_of(policy)) for policy in POLICIES}
     for side in sides.values():
         side.take(first)
