@@ -14,7 +14,7 @@ from tidings.simulate.audit import Audit, Violation
 from tidings.simulate.broker import Broker
 from tidings.simulate.chaos import Faults, play
 from tidings.simulate.messages import InFlight, Outgoing
-from tidings.simulate.roster import Inbox
+from tidings.simulate.roster import Histories
 from tidings.simulate.routing import Forward, Routing, Unwant
 from tidings.simulate.topology import local_experiment
 from tidings.simulate.world import World
@@ -79,12 +79,12 @@ def what_was_covered_is_not_forwarded_when_its_cover_goes(patch: pytest.MonkeyPa
 @mutation(Faults.NONE, "for the second time")
 def subscribers_have_no_history(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Migrant, "accepts", lambda _self, _number: True)
-    patch.setattr(Inbox, "accept", lambda _self, _number, subscribers: subscribers)
+    patch.setattr(Histories, "accept", lambda _self, _number, subscribers: subscribers)
 
 
 @mutation(Faults.NONE, "disagrees with the inbox")
 def only_the_inbox_has_no_history(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Inbox, "accept", lambda _self, _number, subscribers: subscribers)
+    patch.setattr(Histories, "accept", lambda _self, _number, subscribers: subscribers)
 
 
 @mutation(Faults.NONE, "does not hold")

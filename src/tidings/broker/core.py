@@ -53,7 +53,6 @@ from tidings.model import QueryError
 from tidings.simulate import control
 from tidings.simulate.messages import UNLIMITED
 from tidings.simulate.routing import LOCAL, Advertise, Forward, Routing, Unadvertise, Want
-from tidings.simulate.universe import Universe
 
 _END_SAMPLING = "end of sampling"
 _SETTLED_S = 1.0
@@ -137,7 +136,7 @@ class BrokerCore:
     ) -> None:
         self.name = name
         self.queries = Queries()
-        self.routing = Routing(cast(Universe, self.queries), neighbours)
+        self.routing = Routing(self.queries, neighbours)
         self.subscribers: dict[str, str] = {}
         self.balancer: EdgeBalancer | HeadBalancer | None = None
         self.meter = Meter()

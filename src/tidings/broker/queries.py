@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from tidings.analysis import ENGLISH
 from tidings.index import GuardIndex
 from tidings.language import covers, normal_form, parse, to_text
-from tidings.model import Equals, Publication, Query, Subscription
-from tidings.model.values import equality_texts
+from tidings.model import Publication, Query, Subscription
+from tidings.simulate.universe import facts_of
 
 ANYTHING = "*"
 """What a publisher advertises that may publish anything. Nobody can subscribe to it."""
@@ -52,8 +52,9 @@ class Queries:
         """The number of a query, in tidings' language or as PADRES triples; refuses with QueryError."""
         if text != ANYTHING and text in self._numbers:
             return self._numbers[text]
-        query = _read(text)
-        known = _Known(to_text(query), query, _facts(query))
+        query = parse(text, syntax="padres" if text.startswith("[") else "tidings")
+        form = normal_form(query, ENGLISH)  # refuses what cannot be answered or indexed
+        known = _Known(to_text(query), query, facts_of(form))
         return self._numbers[known.text] if known.text in self._numbers else self._add(known)
 
     def advertised(self, text: str) -> int:
@@ -82,6 +83,10 @@ class Queries:
         """Whether a publication may answer both: no, if one attribute would have to have two texts."""
         theirs = self._known[other].facts
         return all(theirs.get(name, value) == value for name, value in self._known[one].facts.items())
+
+    def excludes(self, one: int, other: int) -> bool:
+        """Whether no publication can answer both."""
+        return not self.meets(one, other)
 
     @property
     def is_sweep_due(self) -> bool:
@@ -113,18 +118,3 @@ class Queries:
             return False
         may = all(narrow.facts.get(name) == value for name, value in wide.facts.items())
         return may and covers(wide.query, narrow.query)
-
-
-def _read(text: str) -> Query:
-    query = parse(text, syntax="padres" if text.startswith("[") else "tidings")
-    normal_form(query, ENGLISH)  # refuses what cannot be answered or indexed
-    return query
-
-
-def _facts(query: Query) -> dict[str, str]:
-    """The equalities of a single conjunction that leave one text."""
-    form = normal_form(query, ENGLISH)
-    if len(form) != 1:
-        return {}
-    equalities = [(atom.name, equality_texts(atom.value)) for atom in form[0].required if isinstance(atom, Equals)]
-    return {name: next(iter(texts)) for name, texts in equalities if len(texts) == 1 and name != "id"}

@@ -139,8 +139,8 @@ class Wildcard:
 
     ``texts[0] signs[0] texts[1] …``: a text may be empty. What a piece can say is written as one.
 
-    >>> Wildcard("name", ("Mc", "", "d"), ("*", "?"))
-    Wildcard(name='name', texts=('Mc', '', 'd'), signs=('*', '?'), folded=False)
+    >>> Wildcard("name", ("Mc", "d", "n"), ("*", "?"))
+    Wildcard(name='name', texts=('Mc', 'd', 'n'), signs=('*', '?'), folded=False)
     """
 
     name: str

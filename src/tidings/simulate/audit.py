@@ -66,7 +66,7 @@ class Audit:
             accepted = world.clients[name].migrant.accepts(packet.number)
             what = f"{packet.publication.id} (number {packet.number}) came to {name} from {broker}"
             if accepted != bool(fresh & world.roster.bit(name)):
-                raise Violation(world, f"{what}, and its history disagrees with the inbox of all")
+                raise Violation(world, f"{what}, and its history disagrees with those of all")
             self._check_delivery(world, broker, name, packet, what, accepted=accepted)
 
     def _check_delivery(

@@ -37,13 +37,13 @@ class SubscriberRoster:
             yield self._names[number]
 
 
-class Inbox:
+class Histories:
     """The short histories of all subscribers at once: what comes for the second time is dropped ([PADRES] 3.4.2).
 
     Does for a set of subscribers what :meth:`Migrant.accepts` does for one.
 
-    >>> inbox = Inbox()
-    >>> inbox.accept(1, 0b011), inbox.accept(1, 0b110)
+    >>> histories = Histories()
+    >>> histories.accept(1, 0b011), histories.accept(1, 0b110)
     (3, 4)
     """
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import Protocol
 
 from tidings.balancing.padres import Poset
-from tidings.simulate.universe import Universe
 
 LOCAL = ""
 """The hop to a broker's own clients and modules."""
@@ -46,26 +46,36 @@ Forward = tuple[str, TableMessage]
 """A neighbour, and what it shall be told."""
 
 
+class Relations(Protocol):
+    """What is known of pairs of queries, by their numbers."""
+
+    def covers(self, wide: int, narrow: int) -> bool: ...
+
+    def meets(self, one: int, other: int) -> bool: ...
+
+    def excludes(self, one: int, other: int) -> bool: ...
+
+
 class Way:
     """What is asked for in one direction: all that is needed there, and which of it was forwarded."""
 
-    def __init__(self, universe: Universe) -> None:
-        self.needed: Poset[int] = Poset(universe.covers, universe.excludes)
+    def __init__(self, relations: Relations) -> None:
+        self.needed: Poset[int] = Poset(relations.covers, relations.excludes)
         self.forwarded: set[int] = set()
 
 
 class Routing:
     """The tables of one broker. Every method says what has to be told to which neighbour, in that order."""
 
-    def __init__(self, universe: Universe, neighbours: tuple[str, ...]) -> None:
-        self._universe = universe
+    def __init__(self, relations: Relations, neighbours: tuple[str, ...]) -> None:
+        self._relations = relations
         self.neighbours = neighbours
         self.advertised: dict[str, tuple[str, int]] = {}
         self.wanted: dict[str, Counter[int]] = {hop: Counter() for hop in (LOCAL, *neighbours)}
         self.masks: dict[str, int] = dict.fromkeys((LOCAL, *neighbours), 0)
         self.version = 0
         """Grows whenever a mask changes."""
-        self._ways = {neighbour: Way(universe) for neighbour in neighbours}
+        self._ways = {neighbour: Way(relations) for neighbour in neighbours}
 
     def advertise(self, message: Advertise, hop: str) -> list[Forward]:
         """Flood a new advertisement, and send what meets it back along its path."""
@@ -115,7 +125,7 @@ class Routing:
 
     def forget(self, neighbour: str) -> list[Forward]:
         """The connection to a neighbour broke: nothing that it said or was told counts any more."""
-        self._ways[neighbour] = Way(self._universe)
+        self._ways[neighbour] = Way(self._relations)
         forwards: list[Forward] = []
         for query in list(self.wanted[neighbour]):
             self.wanted[neighbour][query] = 1
@@ -132,7 +142,7 @@ class Routing:
 
     def _is_needed(self, query: int, neighbour: str) -> bool:
         """Whether something is advertised in this direction that the query meets."""
-        return any(hop == neighbour and self._universe.meets(query, ad) for hop, ad in self.advertised.values())
+        return any(hop == neighbour and self._relations.meets(query, ad) for hop, ad in self.advertised.values())
 
     def _is_asked_for(self, query: int, besides: str) -> bool:
         """Whether any other hop still asks for a query."""

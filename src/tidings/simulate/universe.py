@@ -76,7 +76,7 @@ class Universe:
         self._normal.append(form)
         self._forms.append(tuple(_Conditions(self._ids(c.required), self._ids(c.forbidden)) for c in form))
         self._simple.append(self._names(form))
-        facts = _facts(form)
+        facts = facts_of(form)
         self._facts.append(facts)
         guard = next(((name, facts[name]) for name in sorted(facts, reverse=True)), None)
         self._guards.setdefault(guard, []).append(number)
@@ -142,7 +142,7 @@ class Universe:
         for atom in atoms:
             if atom not in self._atoms:
                 self._atoms[atom] = len(self._atom_list)
-                texts = equality_texts(atom.value) if isinstance(atom, Equals) else ()
+                texts = equality_texts(atom.value) if isinstance(atom, Equals) and not atom.folded else ()
                 self._atom_list.append((atom, frozenset((atom.name, text) for text in texts)))  # type: ignore[union-attr]  # texts only if it equals
         return tuple(self._atoms[atom] for atom in atoms)
 
@@ -174,7 +174,7 @@ class Universe:
         return found
 
 
-def _facts(form: tuple[Conjunction, ...]) -> dict[str, str]:
+def facts_of(form: tuple[Conjunction, ...]) -> dict[str, str]:
     """The equalities of a single conjunction that leave one text."""
     if len(form) != 1:
         return {}

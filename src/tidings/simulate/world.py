@@ -21,7 +21,7 @@ from tidings.simulate.broker import Broker, Surroundings
 from tidings.simulate.clock import Clock
 from tidings.simulate.links import Link, Weather
 from tidings.simulate.messages import InFlight, Join, Packet, Quit, ToClient
-from tidings.simulate.roster import Inbox, SubscriberRoster
+from tidings.simulate.roster import Histories, SubscriberRoster
 from tidings.simulate.routing import LOCAL, Advertise
 from tidings.simulate.topology import Topology
 from tidings.simulate.universe import Universe
@@ -92,7 +92,7 @@ class World:
         self.published = 0
         self.is_publishing = True
         """Set to False, publishers publish nothing more."""
-        self._inbox = Inbox()
+        self._histories = Histories()
         self._present = 0
         self._starts = 0
         self.links = self._connect()
@@ -171,7 +171,7 @@ class World:
             for name in self.roster.names(here):
                 self._tell(self.clients[name], packet)
             return
-        fresh = self._inbox.accept(packet.number, here)
+        fresh = self._histories.accept(packet.number, here)
         if self.audit is not None:
             self.audit.delivered(self, broker, here, fresh, packet)
         count = fresh.bit_count()
