@@ -82,8 +82,8 @@ def subscribers_have_no_history(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Histories, "accept", lambda _self, _number, subscribers: subscribers)
 
 
-@mutation(Faults.NONE, "disagrees with the inbox")
-def only_the_inbox_has_no_history(patch: pytest.MonkeyPatch) -> None:
+@mutation(Faults.NONE, "disagrees with those of all")
+def only_the_histories_of_all_are_none(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Histories, "accept", lambda _self, _number, subscribers: subscribers)
 
 
