@@ -279,8 +279,9 @@ def _granular(plan: Plan, kinds: dict[str, tuple[Load, Granularity]]) -> dict[st
         rows, (variable, fixed) = [], (runners["variable"], runners["fixed"])
         for group in (None, "publish", "subscribe", *variable.load.groups):
             own_us, other_us = variable.us(group), fixed.us(group)
+            times = round(other_us / own_us, 2) if own_us else None  # a group may be empty
             row = {"group": group or "all", "variable_us": round(own_us, 1), "fixed_us": round(other_us, 1)}
-            rows.append(row | {"times": round(other_us / own_us, 2)})
+            rows.append({**row, "times": times})
         found = {f"{own}_found": runner.found for own, runner in runners.items()}
         for runner in runners.values():
             runner.driver.close()
