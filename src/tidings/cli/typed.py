@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import datetime, timedelta
 
 import typer
@@ -10,10 +9,8 @@ import typer
 from tidings.analysis import Analyser
 from tidings.model import QueryError
 from tidings.model.query import Query
-from tidings.model.values import Value, read_instant, read_number, utc_now
+from tidings.model.values import Value, read_instant, read_number, read_span, utc_now
 
-_SPAN = re.compile(r"([0-9]{1,6})([smhd])")
-_UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 _SHOWN_CHARS = 40
 """So much of a query is shown to either side of what is wrong."""
 
@@ -26,8 +23,8 @@ def instant(text: str) -> datetime:
     >>> instant("-1h") < utc_now()
     True
     """
-    if text.startswith("-") and (ago := _SPAN.fullmatch(text[1:])):
-        return utc_now() - _span(ago)
+    if text.startswith("-") and (ago := read_span(text[1:])) is not None:
+        return utc_now() - ago
     found = read_instant(text)
     if found is None:
         raise typer.BadParameter(
@@ -41,14 +38,10 @@ def span(text: str) -> timedelta:
     >>> span("90m")
     datetime.timedelta(seconds=5400)
     """
-    found = _SPAN.fullmatch(text)
+    found = read_span(text)
     if found is None:
         raise typer.BadParameter(f"{text!r} is no span of time; write it as 30s, 15m, 12h or 7d")
-    return _span(found)
-
-
-def _span(found: re.Match[str]) -> timedelta:
-    return timedelta(seconds=int(found[1]) * _UNITS_S[found[2]])
+    return found
 
 
 def attribute(text: str) -> tuple[str, Value]:

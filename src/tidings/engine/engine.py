@@ -53,6 +53,7 @@ from tidings.registry import Log, MemoryLog, Receipt, Registry
 from tidings.tables.canonical import left_out
 from tidings.tables.given import given_table
 from tidings.tables.matches import Matches
+from tidings.tables.nesting import warn_of
 from tidings.tables.once import once_each
 from tidings.tables.sifting import Sifter
 
@@ -123,7 +124,7 @@ class Engine:
         self._look_at = 0
         self._check_at_s = 0.0
         folder = None if path is None else Path(path)
-        log: Log = MemoryLog(analyser, clock, history=None) if path is None else _registry(path, analyser, clock)
+        log: Log = MemoryLog(analyser, clock, history=None) if path is None else Registry.create(path, analyser, clock)
         self._analyser = analyser = log.analyser
         self._past: Past | NothingKept = NothingKept(folder, clock)
         if keep is not None:
@@ -285,7 +286,7 @@ class Engine:
         if "id" not in table.column_names:
             raise DataError(f"a table of publications has a column 'id', got {', '.join(table.column_names) or 'none'}")
         self._mend()
-        self._warn_of(table.schema)
+        warn_of(left_out(table.schema), self._warned)
         sifting = Sifter.of(table) if sifter is None else sifter
         posts = sifting.sift(table)[0]
         found = self._delivered(self._past.commit(posts)[0].match(posts), table.num_rows)
@@ -298,13 +299,6 @@ class Engine:
         found = once_each(found) if self._distinct else found
         self._count(posts, len(found))
         return found
-
-    def _warn_of(self, schema: pa.Schema) -> None:
-        """Name the columns that are no attributes, each once."""
-        for name, reason in left_out(schema).items():
-            if name not in self._warned:
-                self._warned.add(name)
-                _log.warning("the column %r is no attribute, and queries find nothing in it: %s", name, reason)
 
     def explain(self, subscription_id: str, publication: Publication) -> Explanation:
         """Why a publication answers a subscription, or why not.
@@ -399,9 +393,3 @@ class Engine:
         with self._changing:
             pending = self._saver.pending(self._replica)
         self._saver.write(pending)
-
-
-def _registry(path: str | Path, analyser: Analyser, clock: Clock) -> Registry:
-    """That of a folder, made if need be; one that exists may be in a place where nothing can be written."""
-    registry = Registry(path, analyser, clock)
-    return registry if registry.version >= 0 else Registry.create(path, analyser, clock)

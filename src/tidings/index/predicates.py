@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from tidings.arrays.distinct import distinct_lists
 from tidings.arrays.growing import Growing
-from tidings.index.kernels import ACCEPT, BOX, CIRCLE, FORMULA, SEQUENCE
+from tidings.index.kernels import ACCEPT
+from tidings.index.predicate_kernels import BOX, CIRCLE, FORMULA, SEQUENCE
 from tidings.language import Sequence
 from tidings.language.covering import closed
 from tidings.model.query import Range, Within

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 Value = str | int | float | bool | datetime
 Held = Value | tuple[Value, ...]
@@ -18,6 +18,8 @@ Held = Value | tuple[Value, ...]
 # JSON's numbers: "007" is text, so that codes with leading zeros stay themselves.
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9:.]+(?:Z|[+-][0-9]{2}:[0-9]{2})?)?")
+_SPAN = re.compile(r"([0-9]{1,6})([smhd])")
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 _MOST_EXACT = 2**64
 
 
@@ -92,6 +94,16 @@ def read_instant(text: str) -> datetime | None:
         return utc(datetime.fromisoformat(text))
     except ValueError:
         return None
+
+
+def read_span(text: str) -> timedelta | None:
+    """A length of time, a number and s, m, h or d; None if it is none.
+
+    >>> read_span("90m"), read_span("soon")
+    (datetime.timedelta(seconds=5400), None)
+    """
+    found = _SPAN.fullmatch(text)
+    return timedelta(**{_UNITS[found[2]]: int(found[1])}) if found else None
 
 
 def equality_texts(literal: str) -> frozenset[str]:

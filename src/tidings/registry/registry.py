@@ -87,13 +87,18 @@ class Registry:
         clock: Callable[[], datetime] = utc_now,
         history: History = KEPT,
     ) -> Registry:
-        """A registry whose tables are there, even if nobody has subscribed yet; one that exists is left as it is."""
+        """A registry whose tables are there, even if nobody has subscribed yet.
+
+        One that exists is left as it is, and may be in a place where nothing can be written.
+        """
         registry = cls(path, analyser, clock, history)
+        if registry.version >= 0:
+            return registry
         folder.check_folder(registry._home)
         with exclusive(registry._home):
             registry._keep_fields()
-            registry._log.create()
             registry._rejected.create()
+            registry._log.create()
         return registry
 
     def add(self, table: pa.Table, *, dry_run: bool = False) -> Receipt:

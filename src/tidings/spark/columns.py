@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -29,7 +28,7 @@ from tidings.model import DataError
 from tidings.model.publication import FIELDS
 from tidings.spark.parquet import FilePieces, ParquetFiles, Work
 from tidings.tables.matches import WITH_INSTANT
-from tidings.tables.nesting import Leaf, Leaves, Shape, arrow_shape, leaves
+from tidings.tables.nesting import Leaf, Leaves, Shape, arrow_shape, leaves, warn_of
 
 _PLAIN = (
     StringType,
@@ -43,7 +42,6 @@ _PLAIN = (
     NullType,
 )
 MATCH_COLUMNS = tuple(WITH_INSTANT.names)
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +80,7 @@ class Columns:
         found, met = self._found(publications)
         if self.expires and (self.expires not in found or self.expires in FIELDS):
             raise DataError(f"publications have no attribute {self.expires!r} that could say when they end (expires)")
-        for name, reason in met.left_out.items():
-            _log.warning("the column %r is no attribute, and queries find nothing in it: %s", name, reason)
+        warn_of(met.left_out, set())
 
     def attributes(self, publications: DataFrame | ParquetFiles) -> list[str]:
         """All attributes that publications have."""

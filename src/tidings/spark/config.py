@@ -45,7 +45,6 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -63,6 +62,7 @@ from tidings.cluster.overload import Overload, admitted
 from tidings.cluster.releases import Plan
 from tidings.cluster.sinks import ParquetSink
 from tidings.model import DataError
+from tidings.model.values import read_span
 from tidings.placement import PlacementPolicy
 from tidings.registry import Registry
 from tidings.spark.columns import Columns
@@ -71,8 +71,6 @@ from tidings.spark.sinks import ConsoleSink, KafkaSink, Sink
 from tidings.spark.sources import check_batch_size
 
 _T = TypeVar("_T")
-_SPAN = re.compile(r"([0-9]{1,6})([smhd])")
-_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 _CEILING = 2
 """A bound that stays as long as a query runs is so many times what was measured before."""
 
@@ -235,10 +233,10 @@ class _Reader:
 
     def span(self, name: str, found: object) -> timedelta:
         """A length of time: a number and s, m, h or d."""
-        read = _SPAN.fullmatch(found) if isinstance(found, str) else None
-        if read is None or not int(read[1]):
+        read = read_span(found) if isinstance(found, str) else None
+        if not read:
             raise self.error(f'{name} is a length of time such as "90s", "30m", "24h" or "7d", got {found!r}')
-        return timedelta(**{_UNITS[read[2]]: int(read[1])})
+        return read
 
     def value(self, where: str, kind: Callable[..., _T], found: Mapping[str, Any]) -> _T:
         """A value of a frozen class, whose fields are the keys."""

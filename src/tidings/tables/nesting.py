@@ -7,7 +7,8 @@ and what no attribute can hold (binary, times of day, intervals), are no attribu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import logging
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -18,6 +19,7 @@ import pyarrow.compute as pc
 from tidings.model.publication import FIELDS, MAX_LEVELS
 
 Kind = TypeVar("Kind")
+_log = logging.getLogger(__name__)
 
 Shape = tuple[tuple[str, Any], ...] | list[Any] | str | None
 """What a type is made of: the fields of a struct, the one type of a list's elements, None for a plain value, or, as
@@ -64,6 +66,14 @@ def leaves(columns: Iterable[tuple[str, Kind]], shape: Callable[[Kind], Shape]) 
         else:
             found[name] = leaf
     return Leaves(found, left_out)
+
+
+def warn_of(left_out: Mapping[str, str], told: set[str]) -> None:
+    """Name the columns that are no attributes, each once: those that are ``told`` are not named again."""
+    for name, reason in left_out.items():
+        if name not in told:
+            told.add(name)
+            _log.warning("the column %r is no attribute, and queries find nothing in it: %s", name, reason)
 
 
 def _walk(

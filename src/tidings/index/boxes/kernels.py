@@ -13,7 +13,8 @@ once. A mask uint32 says which of 32 rows have something.
 import numba
 import numpy as np
 
-from tidings.index.kernels import ALWAYS, holds, in_box
+from tidings.index.kernels import ALWAYS
+from tidings.index.predicate_kernels import holds, in_box
 from tidings.tables.columns import ABSENT, LEAST
 
 _MANY = 1024
