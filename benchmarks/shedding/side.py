@@ -93,7 +93,7 @@ def run(side: Side) -> None:
     from benchmarks.spark import session
     from tidings.registry import Registry
     from tidings.spark import Overload, ParquetSink, Pipeline, Plan
-    from tidings.spark.kafka import posts_from_kafka
+    from tidings.spark.kafka import KafkaPosts
 
     overloads: dict[str, Overload | Literal["block"]] = {
         "shed": Overload("threshold", delay_s=side.delay_s),
@@ -102,7 +102,7 @@ def run(side: Side) -> None:
     }
     with session(feed.settings() | {"spark.master": "local[1,4]"}) as spark:
         pipeline = Pipeline(
-            posts_from_kafka(spark, side.servers, side.topic, SCHEMA, records_per_batch=side.batch_posts),
+            KafkaPosts(spark, side.servers, side.topic, SCHEMA, records_per_batch=side.batch_posts),
             Registry(Path(side.stage, "registry")),
             ParquetSink(side.folder / "matches"),
             side.home.path,

@@ -28,7 +28,7 @@ from pyspark.sql import DataFrame, SparkSession  # noqa: E402
 
 from tidings.spark.changes import ApplyChanges  # noqa: E402
 from tidings.spark.jars import add_connector  # noqa: E402
-from tidings.spark.kafka import POST, changes_from_kafka, posts_from_kafka  # noqa: E402
+from tidings.spark.kafka import POST, KafkaPosts, changes_from_kafka, posts_from_kafka  # noqa: E402
 from tidings.spark.pipeline import Pipeline  # noqa: E402
 from tidings.spark.sinks import KafkaSink  # noqa: E402
 
@@ -106,8 +106,8 @@ def test_posts_and_changes_go_in_and_matches_come_out(topics: Topics, tmp_path: 
     for table in (oracle.POSTS.table(400), oracle.POSTS.table(400, start=400)):
         topics.write_posts(posts, table)
         follow(topics, changes, registry, tmp_path / "changes")
-        stream = posts_from_kafka(topics.spark, topics.servers, posts, SCHEMA)
-        Pipeline(stream, registry, KafkaSink(topics.servers, matches), tmp_path / "state").run()
+        source = KafkaPosts(topics.spark, topics.servers, posts, SCHEMA)
+        Pipeline(source, registry, KafkaSink(topics.servers, matches), tmp_path / "state").run()
         expected += oracle.brute(table, registry, registry.version)
         topics.write(changes, remove(rows[0]["id"]), add(rows[1]["id"], "likes:>5"), add("new", "lang:fr"))
     found = [(json.loads(row["key"]), json.loads(row["value"])) for row in topics.read(matches).collect()]
@@ -158,7 +158,7 @@ def test_what_is_no_post_is_kept_aside_and_its_neighbours_go_on(topics: Topics, 
     def take(rows: DataFrame, batch: int) -> None:
         matches.extend(row["publication_id"] for row in rows.collect())
 
-    pipeline = Pipeline(posts_from_kafka(topics.spark, topics.servers, posts), registry, take, tmp_path / "state")
+    pipeline = Pipeline(KafkaPosts(topics.spark, topics.servers, posts), registry, take, tmp_path / "state")
     with pipeline.start(available_now=True) as running:
         running.wait()
     assert matches == ["p1"]

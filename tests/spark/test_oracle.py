@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from tests.spark import oracle
-from tidings.cluster.cut import Cut, cut_posts, looked_at
+from tidings.cluster.cut import Chosen, Cut, cut_posts
 from tidings.index import BruteForce, GuardIndex
 from tidings.language import parse
 from tidings.model import Subscription
@@ -42,9 +42,10 @@ def test_a_plain_evaluation_finds_what_the_product_finds(tmp_path: Path, seed: i
 @pytest.mark.parametrize("cut", [Cut(3, "random", 2.0, 0.5, 0.1), Cut(9, "random", 1.0, 0.3, 0.05, looked_at=0.4)])
 def test_the_posts_that_a_cut_leaves_are_those_that_the_product_matches(layout: str, cut: Cut) -> None:
     posts = oracle.POSTS.table(2_000)
-    seen = looked_at(posts, cut)
+    chosen = Chosen.of(posts, cut)
+    seen = chosen.posts
     if layout == "replicated":
-        seen = seen.take(pa.array(cut_posts(seen, GuardIndex(), cut).routes.with_matcher(0)))
+        seen = seen.take(pa.array(cut_posts(chosen, GuardIndex(), cut).routes.with_matcher(0)))
     left = oracle.left(posts, cut, layout)
     assert left["id"].to_pylist() == seen["id"].to_pylist()
     assert left.num_rows < posts.num_rows or (layout, cut.looked_at) == ("partitioned", 1.0)

@@ -3,8 +3,10 @@
 A :class:`Cut` is pinned with a batch before that runs. What becomes of a post follows from it, the post and the release
 alone, whatever posts are beside it: a batch that is run again in other pieces leaves out the same.
 
-At the highest levels only a part of the posts is *looked at*, chosen by a coin: the others are dropped by their ids,
-and cost no more than to be read. How many copies these would have been is estimated from those that are looked at.
+At the highest levels only a part of the posts is *looked at*, chosen by a coin: the others are dropped. How many copies
+these would have been is estimated from those that are looked at. The coin is a hash of the post's id, or, where the
+source can tell records apart before it reads them (:mod:`tidings.spark.unread`), of the record: then what is dropped
+is not even parsed.
 
 Some posts are *spared*, chosen by a coin: they go everywhere. What they find where the others are not sent is a
 sample of what the others lose, fair for every policy, and counts a match that is found elsewhere too as not lost. It
@@ -38,7 +40,13 @@ _SPARED, _KEPT, _LOOKED_AT = 1001, 1002, 1003
 _ALL = 1e9
 """More matchers than there are."""
 
+CHOSEN = "\0chosen"
+"""The column of a post's coins, where they were thrown before it was read: LOOKED_AT, SPARED, or the sum of both."""
+
+LOOKED_AT, SPARED = 1, 2
+
 BoolArray = npt.NDArray[np.bool_]
+CodeArray = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +93,12 @@ class Cut:
         cut = cls(level, policy, _ALL, 1.0, spared, looked_at=kept.looked_at)
         return cut if kept.floor is None else replace(cut, floor=kept.floor.grade, chance=kept.floor.chance)
 
+    @property
+    def unread(self) -> float:
+        """For each post that is looked at or spared, so many are neither."""
+        neither = (1 - self.looked_at) * (1 - self.spared)
+        return neither / (1 - neither)
+
     def at(self, grades: Mapping[int, int], layout: str) -> Cut:
         """The same where copies of these grades, so many of each, are expected.
 
@@ -97,6 +111,29 @@ class Cut:
             return self
         floor = Floor.of(grades, self.fraction)
         return replace(self, floor=floor.grade, chance=floor.chance)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chosen:
+    """The posts of some that are looked at, or spared, and how many others there are."""
+
+    posts: pa.Table
+    is_looked_at: BoolArray
+    is_spared: BoolArray
+    others: float
+
+    @classmethod
+    def of(cls, posts: pa.Table, cut: Cut, codes: CodeArray | None = None) -> Chosen:
+        """``codes``: the column CHOSEN of these posts; then the others were dropped before, and are estimated."""
+        if codes is not None:
+            looked_at, spared = codes & LOOKED_AT > 0, codes & SPARED > 0
+            return cls(posts, looked_at, spared, len(codes) * cut.unread)
+        keys = hash_names(posts["id"])
+        looked_at, spared = coins(keys, _LOOKED_AT) < cut.looked_at, coins(keys, _SPARED) < cut.spared
+        if cut.looked_at >= 1:
+            return cls(posts, looked_at, spared, 0)
+        rows = np.flatnonzero(looked_at | spared)
+        return cls(posts.take(pa.array(rows)), looked_at[rows], spared[rows], len(keys) - len(rows))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,16 +165,17 @@ class Undone:
 
     def __init__(self) -> None:
         self._posts_cut = self._posts_dropped = self._spared = 0
-        self._posts = self._wanted = self._unseen = 0
+        self._posts = self._wanted = 0
+        self._others = 0.0
         self._all: Counter[int] = Counter()
         self._copies: Counter[int] = Counter()
         self._grades: Counter[int] = Counter()
 
-    def add(self, cutting: Cutting, unseen: int) -> None:
-        """``unseen``: how many posts beside these were not looked at."""
+    def add(self, cutting: Cutting, others: float) -> None:
+        """``others``: how many posts beside these were not looked at."""
         self._posts += len(cutting.is_spared)
         self._wanted += int((cutting.wanted.sizes() > 0).sum())
-        self._unseen += unseen
+        self._others += others
         self._all.update(_counted(cutting.wanted.pairs()[1]))
         missing = cutting.missing(spared=False)
         is_cut = missing.sizes() > 0
@@ -150,7 +188,7 @@ class Undone:
 
     def shed(self, matcher: int | None = None) -> TaskShed:
         """All of it; of one matcher, if a number is given to it. Posts that were not seen would go where others do."""
-        times = self._unseen / self._posts if self._posts else 0.0
+        times = self._others / self._posts if self._posts else 0.0
         more = Counter({owner: round(times * copies) for owner, copies in self._all.items()})
         copies, dropped = self._copies + more, round(times * self._wanted)
         told = copies if matcher is None else {matcher: copies.total()}
@@ -164,17 +202,9 @@ class Undone:
         )
 
 
-def looked_at(posts: pa.Table, cut: Cut) -> pa.Table:
-    """The posts that are looked at, or spared."""
-    if cut.looked_at >= 1:
-        return posts
-    keys = hash_names(posts["id"])
-    return posts.filter(pa.array(_is_looked_at(keys, cut) | _is_spared(keys, cut)))
-
-
-def cut_routes(posts: pa.Table, router: Router | SideBySide, cut: Cut) -> Cutting:
-    """Posts without bad rows in the partitioned layout, of those that are looked at."""
-    routed = Routed(*router.occurrences(posts), router.matchers)
+def cut_routes(chosen: Chosen, router: Router | SideBySide, cut: Cut) -> Cutting:
+    """Posts without bad rows in the partitioned layout."""
+    routed = Routed(*router.occurrences(chosen.posts), router.matchers)
     threshold, worths = Threshold(router.filed), router.filed.astype(np.float64)
     is_graded = cut.policy == "threshold"
     if is_graded and cut.floor is not None:
@@ -182,11 +212,12 @@ def cut_routes(posts: pa.Table, router: Router | SideBySide, cut: Cut) -> Cuttin
     else:
         policy = "subscription" if is_graded else cut.policy
         shed = shedder(policy, router.filed).shed(routed, cut.limit, worths)
-    return _cutting(routed.route(), shed.kept, routed.keys, cut, threshold.graded(routed) if is_graded else None)
+    return _cutting(routed.route(), shed.kept, chosen, threshold.graded(routed) if is_graded else None)
 
 
-def cut_posts(posts: pa.Table, index: GuardIndex, cut: Cut) -> Cutting:
+def cut_posts(chosen: Chosen, index: GuardIndex, cut: Cut) -> Cutting:
     """The same in the replicated layout: there is one matcher, and each post goes to it or nowhere."""
+    posts = chosen.posts
     keys = hash_names(posts["id"])
     wanted = MatcherSets(np.ones((len(keys), 1), dtype=np.uint64))
     grades = np.zeros(0, dtype=np.int64) if cut.policy == "random" else _grades(posts, keys, index, cut.policy)
@@ -195,7 +226,7 @@ def cut_posts(posts: pa.Table, index: GuardIndex, cut: Cut) -> Cutting:
     else:
         is_kept = Floor(cut.floor, cut.chance).is_kept(grades, keys, _KEPT)
     graded = grades[:, None].astype(np.uint8) if len(grades) else None
-    return _cutting(wanted, MatcherSets(wanted.words * is_kept[:, None]), keys, cut, graded)
+    return _cutting(wanted, MatcherSets(wanted.words * is_kept[:, None]), chosen, graded)
 
 
 def _counted(numbers: IntArray) -> dict[int, int]:
@@ -204,20 +235,9 @@ def _counted(numbers: IntArray) -> dict[int, int]:
     return {int(number): int(counts[number]) for number in np.flatnonzero(counts)}
 
 
-def _cutting(wanted: MatcherSets, kept: MatcherSets, keys: HashArray, cut: Cut, grades: GradeArray | None) -> Cutting:
-    if cut.looked_at < 1:
-        kept = MatcherSets(kept.words * _is_looked_at(keys, cut)[:, None])
-    return Cutting(wanted, kept, _is_spared(keys, cut), grades)
-
-
-def _is_looked_at(keys: HashArray, cut: Cut) -> BoolArray:
-    looked_at: BoolArray = coins(keys, _LOOKED_AT) < cut.looked_at
-    return looked_at
-
-
-def _is_spared(keys: HashArray, cut: Cut) -> BoolArray:
-    spared: BoolArray = coins(keys, _SPARED) < cut.spared
-    return spared
+def _cutting(wanted: MatcherSets, kept: MatcherSets, chosen: Chosen, grades: GradeArray | None) -> Cutting:
+    kept = MatcherSets(kept.words * chosen.is_looked_at[:, None])
+    return Cutting(wanted, kept, chosen.is_spared, grades)
 
 
 def _grades(posts: pa.Table, keys: HashArray, index: GuardIndex, policy: str) -> IntArray:

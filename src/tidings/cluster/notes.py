@@ -73,6 +73,8 @@ class Notes:
     files: tuple[str, ...] = ()
     shed: tuple[TaskShed, ...] = ()
     kept: tuple[FiledPosts, ...] = ()
+    unread: int = 0
+    """How many publications were dropped before anything could tell of them."""
 
     @classmethod
     def read(cls, notes: Iterable[str]) -> Notes:
@@ -95,7 +97,7 @@ class Notes:
     def posts(self) -> int:
         """How many publications came in, each counted once."""
         routed = [tally for tally in self.tallies if tally.stage == "route"]
-        return sum(tally.posts for tally in routed or self.tallies if tally.stage != "past")
+        return self.unread + sum(tally.posts for tally in routed or self.tallies if tally.stage != "past")
 
     @property
     def matches(self) -> int:

@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from tidings.arrays import IdArray
-from tidings.cluster.cut import Cut, Cutting, Undone, cut_posts, cut_routes, looked_at
+from tidings.cluster.cut import CHOSEN, Chosen, CodeArray, Cut, Cutting, Undone, cut_posts, cut_routes
 from tidings.cluster.homes import found_along, once
 from tidings.cluster.notes import Tally, note
 from tidings.cluster.older import SideBySide
@@ -116,15 +116,16 @@ class MatchAll:
         share, files = _opened.share(self.release, 0, task.shipped), TaskPosts(self.filing, task.number)
         for batch in batches:
             with work.timed():
-                good, rejected = sifter.sift(pa.Table.from_batches([batch]))
+                table, codes = _told(batch)
+                good, rejected = sifter.sift(table)
                 if self.filing is not None:
                     files.add(good.table)
                     good = _asked(good, self.release)
                 if self.cut is not None:
-                    seen = looked_at(good.table, self.cut)
-                    cutting = cut_posts(seen, share.index, self.cut)
-                    undone.add(cutting, len(good) - len(seen))
-                    kept = _marked(seen, cutting).take(pa.array(cutting.routes.with_matcher(0)))
+                    chosen = _chosen(good, self.cut, codes)
+                    cutting = cut_posts(chosen, share.index, self.cut)
+                    undone.add(cutting, chosen.others)
+                    kept = _marked(chosen.posts, cutting).take(pa.array(cutting.routes.with_matcher(0)))
                     if cutting.grades is not None:
                         kept = kept.append_column(_GRADE, pa.array(cutting.grades[cutting.routes.with_matcher(0), 0]))
                     work.count(kept)
@@ -161,11 +162,12 @@ class Route:
         opened = _opened.router(self.release, task.shipped) if self.release.sends else None
         router = None if opened is None else opened.router
         for batch in batches:
-            good, rejected = sifter.sift(pa.Table.from_batches([batch]))
+            table, codes = _told(batch)
+            good, rejected = sifter.sift(table)
             if self.filing is not None:
                 files.add(good.table)
                 good = _asked(good, self.release)
-            packed = [] if router is None else _packed(good, router, self.cut, undone)
+            packed = [] if router is None else _packed(good, router, self.cut, codes, undone)
             sampler.add(good.table)
             work.posts += batch.num_rows
             work.rejected += len(rejected)
@@ -243,23 +245,35 @@ def _asked(posts: Publications, release: Release) -> Publications:
     return Publications(posts.table.select(names), posts.rows)
 
 
+def _told(batch: pa.RecordBatch) -> tuple[pa.Table, CodeArray | None]:
+    """The rows that are to be publications, and their coins, if these were thrown before."""
+    table = pa.Table.from_batches([batch])
+    if CHOSEN not in table.column_names:
+        return table, None
+    return table.drop_columns(CHOSEN), table[CHOSEN].to_numpy().astype(np.uint8)
+
+
+def _chosen(good: Publications, cut: Cut, codes: CodeArray | None) -> Chosen:
+    return Chosen.of(good.table, cut, None if codes is None else codes[good.rows])
+
+
 def _marked(posts: pa.Table, cutting: Cutting) -> pa.Table:
     """Posts with the matchers that they would be sent to if none were spared."""
     return posts.append_column(_KEPT, cutting.kept.column())
 
 
 def _packed(
-    good: Publications, router: Router | SideBySide, cut: Cut | None, undone: Undone
+    good: Publications, router: Router | SideBySide, cut: Cut | None, codes: CodeArray | None, undone: Undone
 ) -> list[tuple[int, pa.Buffer]]:
     """The rows for each matcher, with all their destinations, as one value."""
     posts, grades = good.table, None
     if cut is None:
         routes = router.route(good)
     else:
-        seen = looked_at(posts, cut)
-        cutting = cut_routes(seen, router, cut)
-        undone.add(cutting, len(posts) - len(seen))
-        routes, grades, posts = cutting.routes, cutting.grades, _marked(seen, cutting)
+        chosen = _chosen(good, cut, codes)
+        cutting = cut_routes(chosen, router, cut)
+        undone.add(cutting, chosen.others)
+        routes, grades, posts = cutting.routes, cutting.grades, _marked(chosen.posts, cutting)
     posts = posts.append_column(_ROUTE, routes.column())
     packed = []
     for matcher in range(router.matchers):

@@ -2,7 +2,7 @@
 
 Goes beyond [S3TM] 5.2.2, where a level goes up and down by steps. Here the time that a batch may take is given, and the
 costs of work are known (:mod:`tidings.shedding.costs`), so what fits is computed. There are two ways to save work. A
-copy of a low grade can be left out: that saves matching it, and loses few matches. A post can be dropped by its id,
+copy of a low grade can be left out: that saves matching it, and loses few matches. A post can be dropped, at best
 unread: that saves looking at it too, and loses what any post loses. The mix that keeps most matches is chosen.
 """
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tidings.spark.columns import Columns
     from tidings.spark.counting import count_terms
     from tidings.spark.generator import register
-    from tidings.spark.kafka import changes_from_kafka, posts_from_kafka
+    from tidings.spark.kafka import KafkaPosts, changes_from_kafka, posts_from_kafka
     from tidings.spark.matching import match
     from tidings.spark.parquet import ParquetFiles
     from tidings.spark.pipeline import Pipeline, Running
@@ -33,6 +33,7 @@ __all__ = [
     "Columns",
     "ConsoleSink",
     "DeltaSink",
+    "KafkaPosts",
     "KafkaSink",
     "Learn",
     "MemorySink",
@@ -63,6 +64,7 @@ _MODULES = {
     "Columns": "tidings.spark.columns",
     "ConsoleSink": "tidings.spark.sinks",
     "DeltaSink": "tidings.cluster.delta",
+    "KafkaPosts": "tidings.spark.kafka",
     "KafkaSink": "tidings.spark.sinks",
     "Learn": "tidings.cluster.learning",
     "MemorySink": "tidings.spark.sinks",

@@ -39,6 +39,7 @@ from tidings.registry import Registry
 from tidings.spark.columns import Columns
 from tidings.spark.matching import Conditions, collected, matched, matches, noted, observed
 from tidings.spark.sinks import Sink
+from tidings.spark.unread import Remaining, Unread
 from tidings.spark.writing import filed
 
 KEPT_BATCHES = 100
@@ -72,6 +73,7 @@ class Handler:
     learn: Learn
     placement: PlacementPolicy = field(default_factory=PlacementPolicy)
     governor: Governor | None = None
+    source: Unread | None = None
     balance: Balance | None = None
     keep: timedelta | None = None
     _past: PipelinePast | None = field(default=None, init=False)
@@ -81,15 +83,13 @@ class Handler:
     _balancer: PipelineBalancer | None = field(default=None, init=False)
     _tasks: int = field(default=0, init=False)
 
-    def __call__(self, publications: DataFrame, number: int) -> None:
+    def __call__(self, rows: DataFrame, number: int) -> None:
         began, is_first = time.perf_counter(), self._releases is None
         batch = Batch(self.pipeline, number)
         pin = self._pin(batch) or self.home.journal.put(self._proposed(number))
-        if self.distinct_ids:
-            publications = publications.repartition(self.columns.id_of(publications))
         release = self._released(pin)
         excused_s = _excused(began)
-        notes, release = self._run(publications, pin, release, batch)
+        notes, release = self._run(rows, pin, release, batch)
         self._keep(notes, batch)
         report = reported(pin, notes, (time.perf_counter() - began) * 1e3)
         self.home.journal.close(report)
@@ -118,12 +118,12 @@ class Handler:
         folder, mappings = self.home.releases, self.home.mappings
         return Releases(folder, self.registry.analyser, self.sample, self.plan, mappings, self.placement)
 
-    def _sampled(self, publications: DataFrame) -> int:
+    def _sampled(self, rows: DataFrame) -> int:
         """How many posts of a task are kept to learn from, where there are as many tasks as in the batch before.
 
         Before the first batch it is not known how many partitions a source has: then as many as a shuffle.
         """
-        tasks = self._tasks or int(publications.sparkSession.conf.get("spark.sql.shuffle.partitions", "200"))
+        tasks = self._tasks or int(rows.sparkSession.conf.get("spark.sql.shuffle.partitions", "200"))
         return -(-PER_BATCH // tasks) if self.learn.keep_posts else 0
 
     def _look(self, release: Release, number: int) -> None:
@@ -190,15 +190,18 @@ class Handler:
             raise DataError(f"the registry was replaced while batch {pin.batch} was run; start the pipeline again")
         return release
 
-    def _run(self, publications: DataFrame, pin: Pin, release: Release, batch: Batch) -> tuple[Notes, Release]:
+    def _run(self, rows: DataFrame, pin: Pin, release: Release, batch: Batch) -> tuple[Notes, Release]:
         """Match a batch and hand it to the sink; again, if files of the index turn out to be damaged."""
-        sampled, pasts = self._sampled(publications), self._pasts
+        sampled, pasts = self._sampled(rows), self._pasts
         for left in reversed(range(ATTEMPTS)):
             past, filing = pasts.job(pin), pasts.filing(pin, self.columns.expires)
             conditions = Conditions(pin.at, sampled, pin.cut, filing)
-            find = partial(matched, publications, release, self.columns, conditions, past=past)
+            posts, remaining = self._posts(rows, conditions)
+            find = partial(matched, posts, release, self.columns, conditions, past=past)
             try:
                 notes = self._write(find, batch)
+                if remaining is not None:
+                    notes = replace(notes, unread=remaining.dropped)
                 pasts.take(pin, filing, notes)
                 return notes, release
             except Exception:  # what a worker raises, and how it dies, comes in many forms
@@ -207,6 +210,21 @@ class Handler:
                 _log.warning("batch %d is run again: files of its index were damaged", batch.number)
                 release = self._released(pin)
         raise AssertionError  # the last attempt returns or raises
+
+    def _posts(self, rows: DataFrame, conditions: Conditions) -> tuple[DataFrame, Remaining | None]:
+        """The publications of a batch. In an overload those that remain, if others can be dropped unread.
+
+        What is kept for the past is kept of all, and so all are read.
+        """
+        remaining, cut = None, conditions.cut
+        if self.source is None:
+            posts = rows
+        elif cut is not None and cut.looked_at < 1 and conditions.filing is None:
+            remaining = Remaining.of(self.source, rows, cut)
+            posts = remaining.posts
+        else:
+            posts = self.source.read(rows)
+        return posts.repartition(self.columns.id_of(posts)) if self.distinct_ids else posts, remaining
 
     def _write(self, find: Callable[..., DataFrame], batch: Batch) -> Notes:
         """Give the matches to the sink, and return what came with them: in one pass over the publications."""

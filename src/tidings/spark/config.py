@@ -66,6 +66,7 @@ from tidings.model.values import read_span
 from tidings.placement import PlacementPolicy
 from tidings.registry import Registry
 from tidings.spark.columns import Columns
+from tidings.spark.kafka import KafkaPosts
 from tidings.spark.pipeline import Pipeline, told_in_a_line
 from tidings.spark.sinks import ConsoleSink, KafkaSink, Sink
 from tidings.spark.sources import check_batch_size
@@ -190,7 +191,7 @@ class Config:
             keep=self.keep,
         )
 
-    def _publications(self, spark: SparkSession) -> DataFrame:
+    def _publications(self, spark: SparkSession) -> DataFrame | KafkaPosts:
         options = {name: value for name, value in self.source.items() if name != "format"}
         match self.source["format"]:
             case "files":
@@ -198,11 +199,9 @@ class Config:
 
                 return posts_from_files(spark, options.pop("path"), **options)
             case "kafka":
-                from tidings.spark.kafka import posts_from_kafka  # noqa: PLC0415
-
                 if self.overload is not None:  # a spike is to become many batches, not a giant one
                     options.setdefault("records_per_batch", _CEILING * admitted(self.checkpoint))
-                return posts_from_kafka(spark, options.pop("servers"), options.pop("topic"), **options)
+                return KafkaPosts(spark, options.pop("servers"), options.pop("topic"), **options)
             case other:
                 schema = options.pop("schema", None)
                 problem = f"the source of format {other!r} cannot be read"

@@ -6,6 +6,7 @@ Matches go there by :class:`tidings.spark.sinks.KafkaSink`. Spark needs the conn
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # as everybody calls it
@@ -34,12 +35,40 @@ def posts_from_kafka(
     ``schema`` names what is read, for instance ``POST + ", likes bigint"``; ``topic array<string>`` takes lists. A
     record that is not such JSON has no id and all of it as its text, so that a pipeline rejects it and its owner sees
     it. ``records_per_batch`` bounds a batch; ``options`` are those of Spark's Kafka source.
+
+    A pipeline that sheds takes :class:`KafkaPosts` instead, if it can: then it reads no JSON of what it drops.
     """
-    read = _read(_records(spark, servers, topic, records_per_batch, options), schema)
-    posts = without_unread(read.select("read.*"))
-    if "id" not in posts.columns:
-        raise DataError(f"publications have an id, and the schema reads {', '.join(posts.columns)}; add: id string")
-    return posts
+    source = KafkaPosts(spark, servers, topic, schema, records_per_batch, options)
+    return source.read(source.records)
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaPosts:
+    """The publications of :func:`posts_from_kafka`, for a pipeline that reads them itself.
+
+    In an overload it drops records before their JSON is parsed (:mod:`tidings.spark.unread`). Otherwise both are the
+    same; posts that Spark has something to do with before, such as a join, come from the function.
+    """
+
+    spark: SparkSession
+    servers: str
+    topic: str
+    schema: str | StructType = POST
+    records_per_batch: int | None = None
+    options: Mapping[str, str] | None = None
+
+    @property
+    def records(self) -> DataFrame:
+        """The stream of the records: a column ``value``."""
+        return _records(self.spark, self.servers, self.topic, self.records_per_batch, self.options).select("value")
+
+    def read(self, records: DataFrame, *beside: str) -> DataFrame:
+        """The publications in some of the records, with these other columns of them."""
+        rows = records.select(_read(self.schema).alias("read"), *beside)
+        posts = without_unread(rows.select("read.*", *beside), *beside)
+        if "id" not in posts.columns:
+            raise DataError(f"publications have an id, and the schema reads {', '.join(posts.columns)}; add: id string")
+        return posts
 
 
 def changes_from_kafka(
@@ -56,7 +85,8 @@ def changes_from_kafka(
     ``{"op": "remove", "id": "s1"}``; one without a value removes the subscription that its key names. Write those of
     one subscription under one key, or to a topic of one partition: Kafka keeps no other order.
     """
-    read = _read(_records(spark, servers, topic, records_per_batch, options), CHANGE)
+    records = _records(spark, servers, topic, records_per_batch, options)
+    read = records.select("key", "partition", "offset", _raw().alias("raw"), _read(CHANGE).alias("read"))
     removed = F.col("raw").isNull()
     instead: dict[str, Column] = {"op": F.lit("remove"), "id": F.col("key").cast("string")}
     names = [part.split()[0] for part in CHANGE.split(", ")]
@@ -82,8 +112,10 @@ def _records(
     return spark.readStream.format("kafka").options(**asked | dict(options or {})).load()
 
 
-def _read(records: DataFrame, schema: str | StructType) -> DataFrame:
-    """The records with their JSON in ``read``, as text in ``raw``; what could not be read is told there."""
-    raw = F.col("value").cast("string")
-    read = F.from_json(raw, with_unread(schema), {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": UNREAD})
-    return records.select("key", "partition", "offset", raw.alias("raw"), read.alias("read"))
+def _raw() -> Column:
+    return F.col("value").cast("string")
+
+
+def _read(schema: str | StructType) -> Column:
+    """The JSON of a record; what could not be read is told there."""
+    return F.from_json(_raw(), with_unread(schema), {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": UNREAD})

@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # as everybody calls it
 
 from tidings.analysis import ENGLISH, Analyser
-from tidings.cluster.cut import Cut
+from tidings.cluster.cut import CHOSEN, Cut
 from tidings.cluster.notes import REJECTED, Notes
 from tidings.cluster.past import PastJob
 from tidings.cluster.post_files import PostFiling
@@ -177,7 +177,8 @@ def _planned(
 ) -> tuple[DataFrame | FilePieces | Aliased, MatchAll | MatchShare]:
     """What comes to the matchers, and what they do with it."""
     columns, filing, cut = columns or Columns(), conditions.filing, conditions.cut
-    posts = columns.selected(publications, release.attributes if filing is None else columns.attributes(publications))
+    asked = release.attributes if filing is None else columns.attributes(publications)
+    posts = columns.selected(publications, {*asked, CHOSEN})
     key = None if conditions.now is None else instant_key(conditions.now)
     if release.layout == "replicated":
         return posts, MatchAll(release, key, cut, filing)

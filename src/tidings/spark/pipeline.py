@@ -40,6 +40,7 @@ from tidings.registry import Registry
 from tidings.spark.batches import Handler
 from tidings.spark.columns import MATCH_COLUMNS, Columns
 from tidings.spark.interpreter import check_workers
+from tidings.spark.kafka import KafkaPosts
 from tidings.spark.progress import Progress, ProgressListener
 from tidings.spark.sinks import CallableSink, Sink, check_sink, spark_path
 from tidings.spark.watching import Watch
@@ -88,7 +89,7 @@ class Pipeline:
     somebody may ask about them later. None keeps nothing.
     """
 
-    publications: DataFrame
+    publications: DataFrame | KafkaPosts
     registry: Registry | str | Path
     sink: Sink | Callable[[DataFrame, int], object]
     checkpoint: str | Path
@@ -115,14 +116,16 @@ class Pipeline:
         ``progress`` is called after each batch, in a thread of its own; that has its price, some 100 ms of a core a
         batch in PySpark itself.
         """
-        if not isinstance(self.publications, DataFrame):
-            raise DataError(f"publications are a streaming DataFrame, got a {type(self.publications).__name__}")
+        posts = self.publications
+        if not isinstance(posts, DataFrame | KafkaPosts):
+            raise DataError(f"publications are a streaming DataFrame or KafkaPosts, got a {type(posts).__name__}")
+        stream = posts if isinstance(posts, DataFrame) else posts.records
         check_path("a checkpoint", self.checkpoint)
-        if not self.publications.isStreaming:
+        if not stream.isStreaming:
             raise DataError("a pipeline takes a streaming DataFrame; for a table there is tidings.spark.match")
         if every_s < 0:
             raise DataError(f"every_s is 0 or more, got {every_s:g}")
-        check_workers(self.publications.sparkSession)
+        check_workers(stream.sparkSession)
         overload = Overload.of(self.overload)
         overload = None if available_now else overload
         path = Path(self.checkpoint).absolute()
@@ -135,7 +138,7 @@ class Pipeline:
             if overload is not None:
                 handler.governor = Governor(home, overload, every_s)
                 home.backlog.unlink(missing_ok=True)  # it is of another run
-            spark = self.publications.sparkSession
+            spark = stream.sparkSession
             listener = None if progress is None else ProgressListener(name, home.journal, progress)
             if listener is not None:
                 spark.streams.addListener(listener)
@@ -143,7 +146,7 @@ class Pipeline:
             trigger = (
                 {"availableNow": True} if available_now else {"processingTime": f"{every_s * 1e3:.0f} milliseconds"}
             )
-            writer = self.publications.writeStream.queryName(name).foreachBatch(handler).trigger(**trigger)
+            writer = stream.writeStream.queryName(name).foreachBatch(handler).trigger(**trigger)
             problem = f"the pipeline cannot start with the checkpoint {str(path)!r}"
             with _files_by_rename(spark), told_in_a_line(problem, "mend that, or name a new folder"):
                 query = writer.option("checkpointLocation", spark_path(home.checkpoint)).start()
@@ -166,7 +169,8 @@ class Pipeline:
                 "there is no registry at %r yet: an empty one is made, and nothing matches", str(registry.path)
             )
         Registry.create(registry.path, registry.analyser, registry.clock)
-        self.columns.check(self.publications)
+        source = None if isinstance(self.publications, DataFrame) else self.publications
+        self.columns.check(self.publications if source is None else source.read(source.records))
         if self.columns.output != MATCH_COLUMNS:
             raise DataError("a pipeline delivers all columns of a match; leave output= out of its Columns")
         sink = CallableSink(self.sink) if callable(self.sink) else self.sink
@@ -183,7 +187,7 @@ class Pipeline:
         handler = Handler(
             home, name, registry, sink, self.columns, self.plan, self.sample, self.distinct_ids, self.learn, placement
         )
-        handler.balance, handler.keep = balance, self.keep
+        handler.source, handler.balance, handler.keep = source, balance, self.keep
         return handler
 
 

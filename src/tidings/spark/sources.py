@@ -83,9 +83,9 @@ def _no_unread() -> DataError:
     return DataError(f"a column cannot be named {UNREAD!r}, which is where lines go that cannot be read; rename it")
 
 
-def without_unread(rows: DataFrame) -> DataFrame:
-    """Rows that could not be read have no id, and all of it as their text."""
-    names = [name for name in rows.columns if name != UNREAD]
+def without_unread(rows: DataFrame, *beside: str) -> DataFrame:
+    """Rows that could not be read have no id, and all of it as their text; the columns ``beside`` stay."""
+    names = [name for name in rows.columns if name not in (UNREAD, *beside)]
     instead = {"text": F.col(UNREAD)}
     return rows.select(
         *(
@@ -93,7 +93,8 @@ def without_unread(rows: DataFrame) -> DataFrame:
             .otherwise(instead.get(name))
             .alias(name)
             for name in names
-        )
+        ),
+        *beside,
     )
 
 
