@@ -74,6 +74,11 @@ def cut_of(level: int, policy: str, spared: float = 0.0, floor: int | None = Non
     return replace(Cut.of(level, Levels(), policy, spared), floor=floor, chance=chance)
 
 
+def floor_of(layout: str, policy: str) -> int:
+    """A floor that half of the copies or so have: a grade counts subscriptions, or matches that are expected."""
+    return 34 if policy == "threshold" and layout != "whole" else 21
+
+
 def report_of(found: Found, release: Release, cut: Cut) -> Report:
     pin = Pin(0, 0, release.layout, release.matchers, datetime(2026, 1, 1, tzinfo=UTC), release.mapping, cut)
     return reported(pin, found.notes, ms=1.0)
@@ -84,7 +89,7 @@ def report_of(found: Found, release: Release, cut: Cut) -> Report:
     policy=st.sampled_from(POLICIES),
     level=st.integers(1, Levels().top),
     spared=st.sampled_from([0.0, 0.1, 0.5]),
-    floor=st.one_of(st.none(), st.integers(0, 30)),
+    floor=st.one_of(st.none(), st.integers(0, 40)),
     chance=st.floats(0, 1),
     pieces=st.sampled_from([40, 111, 600]),
 )
@@ -117,9 +122,10 @@ def test_shedding_only_loses_and_the_same_in_whatever_pieces_a_batch_comes(  # n
 def test_what_posts_find_that_are_spared_is_what_is_lost_if_they_are_not(
     layout: str, policy: str, releases: dict[str, Release], unshed: dict[str, set[tuple[str, str]]]
 ) -> None:
+    floor = floor_of(layout, policy)
     for level in (5, 8, 10):
-        shed = inprocess.found(POSTS, releases[layout], cut=cut_of(level, policy, 0.0, floor=20, chance=0.5))
-        spared = inprocess.found(POSTS, releases[layout], cut=cut_of(level, policy, ALL_SPARED, floor=20, chance=0.5))
+        shed = inprocess.found(POSTS, releases[layout], cut=cut_of(level, policy, 0.0, floor, chance=0.5))
+        spared = inprocess.found(POSTS, releases[layout], cut=cut_of(level, policy, ALL_SPARED, floor, chance=0.5))
         assert sorted(spared.pairs) == sorted(unshed[layout])
         lost = len(unshed[layout]) - len(shed.pairs)
         assert sum(tally.sampled for tally in spared.notes.tallies) == lost
@@ -138,7 +144,7 @@ def test_the_estimate_of_lost_matches_is_near_the_truth(
 ) -> None:
     """Of few posts many have to be spared for that; of those of some minutes a fiftieth is enough."""
     posts, release = Posts(seed=4, vocabulary=2200).table(8_000).select(POSTS.column_names), releases[layout]
-    cut = cut_of(level, policy, spared=0.3, floor=22, chance=0.5)
+    cut = cut_of(level, policy, spared=0.3, floor=floor_of(layout, policy), chance=0.5)
     found = inprocess.found(posts, release, cut=cut)
     report = report_of(found, release, cut)
     lost = len(inprocess.found(posts, release).pairs) - len(found.pairs)
@@ -204,3 +210,16 @@ def test_beyond_the_eighth_level_only_a_part_of_the_posts_is_looked_at(
         report, before = report_of(found, releases[layout], cut), set(found.pairs)
         assert len({post for post, _ in found.pairs}) <= 600 * cut.looked_at * 1.2
         assert report.posts_dropped >= 600 * (1 - cut.looked_at) * 0.8
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("policy", ["threshold", "random"])
+def test_where_nothing_is_left_out_all_is_found_and_graded(
+    layout: str, policy: str, releases: dict[str, Release], unshed: dict[str, set[tuple[str, str]]]
+) -> None:
+    cut = Cut.nothing(policy)
+    found = inprocess.found(POSTS, releases[layout], cut=cut)
+    assert set(found.pairs) == unshed[layout]
+    report = report_of(found, releases[layout], cut)
+    assert (report.level, report.posts_cut, report.copies_shed, report.lost) == (0, 0, 0, 0)
+    assert bool(found.notes.shed[0].grades) == (policy == "threshold")

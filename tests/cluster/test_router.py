@@ -20,6 +20,7 @@ from tidings.model import DataError
 from tidings.partitioning import Mapping, MatcherSets, TermParcels
 from tidings.partitioning.mapping import PER_MATCHER
 from tidings.terms.dictionary import Dictionary
+from tidings.terms.sample import Sample
 from tidings.workloads import Posts, tweet_based
 
 POSTS = Posts(seed=3, vocabulary=2200).table(300)
@@ -225,3 +226,28 @@ def test_a_router_that_is_extended_by_split_terms_sends_as_one_that_had_them(tmp
         split_router(fire=[4]).extend(split_router(fire=[4, 9]))
     with pytest.raises(DataError, match="another mapping"):
         split_router(fire=[9, 4]).extend(split_router(fire=[4, 9]))
+
+
+def test_what_is_expected_of_a_term_are_the_shares_of_posts_that_have_the_other_words(tmp_path: Path) -> None:
+    texts = ["fire smoke"] * 2 + ["fire house"] * 3 + ["rain"] * 5
+    posts = pa.table({"id": [str(row) for row in range(10)], "text": texts})
+    share = {"fire": 5.5 / 11, "smoke": 2.5 / 11, "hous": 3.5 / 11}
+    sample = Sample(ENGLISH, posts)
+    asked = pa.table({"id": ["a", "b"], "query": ["fire smoke", "smoke"]})
+    later = pa.table({"id": ["c", "d", "e"], "query": ["house fire smoke", "house", "likes:>3 fire"]})
+    router, newer = (place(table, Mapping.hashed(16), sample).router for table in (asked, later))
+
+    def expected(router: Router) -> dict[str, float]:
+        return dict(zip(router.terms.term_names().to_pylist()[1:], router.expected.tolist()[1:], strict=True))
+
+    first, second = expected(router), expected(newer)
+    assert first == pytest.approx({"smoke": share["fire"] + 1})
+    assert second["smoke"] == pytest.approx(share["fire"] * share["hous"]) and second["hous"] == pytest.approx(1)
+    router.save(tmp_path / "first")
+    newer.save(tmp_path / "second")
+    router.extend(newer)
+    both = {name: first.get(name, 0) + second.get(name, 0) for name in {*first, *second}}
+    assert expected(router) == pytest.approx(both)
+    assert expected(Router.open(tmp_path / "first", tmp_path / "second")) == pytest.approx(both)
+    with pytest.raises(DataError, match="give all"):
+        router.expect(np.ones(1))

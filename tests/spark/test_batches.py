@@ -31,7 +31,7 @@ class Governed:
     def __init__(self, cut: Cut | None) -> None:
         self._cut = cut
 
-    def cut(self, *_: object) -> Cut | None:
+    def cut(self, *_: object, **__: object) -> Cut | None:
         return self._cut
 
     def learn(self, *args: Any, **options: Any) -> None:

@@ -220,6 +220,13 @@ def test_posts_that_waited_for_a_compiled_index_are_no_overload(tmp_path: Path) 
         assert set(play.batches(8, rate=20)) == {0}
 
 
+def test_the_first_batch_of_a_process_is_graded_though_nothing_is_left_out(tmp_path: Path) -> None:
+    play = Play(tmp_path, control="capacity")
+    first = play.governor.cut(0, On(), is_first=True)
+    assert first is not None and (first.level, first.looked_at, first.floor, first.spared) == (0, 1.0, -1, 0.0)
+    assert play.governor.cut(1, On()) is None
+
+
 def test_a_spike_is_shed_to_capacity_and_nothing_is_shed_after_it(tmp_path: Path) -> None:
     play = Play(tmp_path, control="capacity")
     assert set(play.batches(12, rate=50)) == {0}

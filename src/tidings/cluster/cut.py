@@ -37,6 +37,9 @@ from tidings.shedding.threshold import GradeArray
 _SPARED, _KEPT, _LOOKED_AT = 1001, 1002, 1003
 """Seeds of coins; the policies have those of small numbers."""
 
+_FINE = 64.0
+"""Grades tell expected matches apart from this part of one on."""
+
 _ALL = 1e9
 """More matchers than there are."""
 
@@ -92,6 +95,11 @@ class Cut:
         level = max(1, round(100 * lost))
         cut = cls(level, policy, _ALL, 1.0, spared, looked_at=kept.looked_at)
         return cut if kept.floor is None else replace(cut, floor=kept.floor.grade, chance=kept.floor.chance)
+
+    @classmethod
+    def nothing(cls, policy: str) -> Cut:
+        """All is done, and graded on the way."""
+        return cls(0, policy, _ALL, 1.0, spared=0.0, floor=-1)
 
     @property
     def unread(self) -> float:
@@ -205,13 +213,13 @@ class Undone:
 def cut_routes(chosen: Chosen, router: Router | SideBySide, cut: Cut) -> Cutting:
     """Posts without bad rows in the partitioned layout."""
     routed = Routed(*router.occurrences(chosen.posts), router.matchers)
-    threshold, worths = Threshold(router.filed), router.filed.astype(np.float64)
-    is_graded = cut.policy == "threshold"
+    expected = _FINE * router.expected
+    threshold, is_graded = Threshold(expected), cut.policy == "threshold"
     if is_graded and cut.floor is not None:
-        shed = threshold.shed(routed, Floor(cut.floor, cut.chance), worths)
+        shed = threshold.shed(routed, Floor(cut.floor, cut.chance), expected)
     else:
         policy = "subscription" if is_graded else cut.policy
-        shed = shedder(policy, router.filed).shed(routed, cut.limit, worths)
+        shed = shedder(policy, router.filed).shed(routed, cut.limit, router.filed.astype(np.float64))
     return _cutting(routed.route(), shed.kept, chosen, threshold.graded(routed) if is_graded else None)
 
 

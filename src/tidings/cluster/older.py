@@ -16,6 +16,7 @@ from tidings.arrays import IdArray, IntArray
 from tidings.cluster.filings import Filings, merged, terms_of
 from tidings.cluster.router import Router
 from tidings.partitioning import MatcherSets
+from tidings.partitioning.load import FloatArray
 from tidings.partitioning.mapping import HashArray
 from tidings.tables.checked import Publications
 
@@ -68,6 +69,11 @@ class SideBySide:
     def filed(self) -> IntArray:
         """How many subscriptions are filed under each term of the one and of the other; int64."""
         return np.concatenate([self.newer.filed, self.older.filed])
+
+    @property
+    def expected(self) -> FloatArray:
+        """How many matches an occurrence of each term is expected to bring, of the one and of the other; float64."""
+        return np.concatenate([self.newer.expected, self.older.expected])
 
     def route(self, table: pa.Table | Publications) -> MatcherSets:
         """The matchers of each row."""

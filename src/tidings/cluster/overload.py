@@ -193,19 +193,23 @@ class Governor:
     every_s: float = 0.0
     clock: Callable[[], float] = time.time
 
-    def cut(self, batch: int, release: Basis, excused_s: float = 0.0) -> Cut | None:
+    def cut(self, batch: int, release: Basis, excused_s: float = 0.0, *, is_first: bool = False) -> Cut | None:
         """For a batch that is about to be pinned; None if all of it is done.
 
         ``excused_s``: so long it has just taken to compile the index. Posts have waited for that, but no longer will.
+        ``is_first``: of a process. Its copies are graded even if none is left out: so their grades are known, and what
+        sheds is loaded, before an overload begins.
         """
         before = GovernorState.read(self.home.overload)
         registry = release.mark.partition("/")[0]
-        state = before.on(f"{release.layout} {release.mapping} {registry}", release.version)
+        state = before.on(f"{release.layout} {release.mapping} {registry} expected", release.version)
         excused_s += before.excused_s  # what came while the batch before was compiled has waited for that
         if self.overload.control == "levels":
             state, cut = self._by_level(batch, state, release.layout, excused_s)
         else:
             cut = self._to_capacity(batch, state, excused_s)
+            if cut is None and is_first:
+                cut = Cut.nothing(self.overload.policy)
         replace_json(self.home.overload, asdict(state))
         return cut
 

@@ -87,9 +87,11 @@ def place(
             "--partitioner refined)"
         )
     table = latest(table)
-    asked = conjunctions_of(table["query"], analyser, Sample(analyser) if sample is None else sample, gridt)
+    sample = Sample(analyser) if sample is None else sample
+    asked = conjunctions_of(table["query"], analyser, sample, gridt)
     choices = Choices.of(table["id"], asked, mapping)
-    filed = choices.filed(placer.choose(choices))
+    chosen = placer.choose(choices)
+    filed = choices.filed(chosen)
     homes = MatcherSets.owning(filed, choices.owners, mapping.matchers)
     used = np.zeros(len(asked.terms), dtype=np.bool_)
     used[filed.ids] = True
@@ -101,5 +103,7 @@ def place(
     if routing == "words":
         counts = np.maximum(counts, 1)  # a router sends for what is counted
     parcels = choices.parcels.taken(places)
+    chances = choices.chances(chosen, sample)[places]
     router = Router(terms, parcels, mapping.owner, mapping.matchers, analyser, counts, gridt)
+    router.expect(chances)
     return Placement(table, homes, router, TermSets(filed.offsets, numbers[filed.ids]))

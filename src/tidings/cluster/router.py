@@ -5,8 +5,10 @@ themselves. A split term has several parcels, at all of whose owners its subscri
 of them, by its id: the same one whenever it is sent ([S3TM] 5.1, where the version is drawn at random and a replay may
 draw another). A move gives some parcels to other owners (:meth:`Router.move`) and leaves the terms alone.
 
-A router counts the subscriptions that are filed under each term. A change adds those that came (:meth:`Router.extend`)
-and takes away those that went (:meth:`Router.withdraw`). A term under which nothing is filed attracts no publications.
+A router counts the subscriptions that are filed under each term, and knows how likely each of them matches a
+publication that has the term, as far as that was told (:meth:`Router.expect`). A change adds those that came
+(:meth:`Router.extend`) and takes away those that went (:meth:`Router.withdraw`). A term under which nothing is filed
+attracts no publications.
 
 Where places are divided (:class:`tidings.partitioning.gridt.Gridt`), the terms that file and that publications are sent
 for are terms in a region. A publication has the words of its text in the region of its place, and everywhere.
@@ -39,7 +41,7 @@ from tidings.terms.reader import TermReader
 
 FORMAT = 5
 _KIND = "router"
-_OFFSETS, _PARCELS, _OWNER, _FILED = "parcel_offsets", "parcels", "owner", "filed"
+_OFFSETS, _PARCELS, _OWNER, _FILED, _CHANCES = "parcel_offsets", "parcels", "owner", "filed", "chances"
 
 
 class Numbered(NamedTuple):
@@ -89,6 +91,7 @@ class Router:
         self._owner = owner
         self._gridt = gridt
         self._filed = np.ones(len(parcels), dtype=np.int64) if filed is None else filed
+        self._chances = np.ones(len(parcels))
         self._reader = TermReader(terms, analyser)
         self._count()
 
@@ -112,6 +115,17 @@ class Router:
     def filed(self) -> IntArray:
         """How many subscriptions are filed under each term; int64[terms]."""
         return self._filed
+
+    @property
+    def expected(self) -> FloatArray:
+        """How many matches an occurrence of each term is expected to bring; float64[terms]."""
+        return np.maximum(self._filed, 0) * self._chances
+
+    def expect(self, chances: FloatArray) -> None:
+        """A subscription that is filed under term t matches a publication with t by ``chances[t]``; 1 if not told."""
+        if chances.shape != self._filed.shape:
+            raise DataError(f"there are {len(self._filed):,} terms, got the chances of {len(chances):,}; give all")
+        self._chances = chances
 
     @property
     def parcels(self) -> TermParcels:
@@ -215,8 +229,13 @@ class Router:
         offsets = np.concatenate([self._parcels.offsets, self._parcels.offsets[-1] + added.offsets[1:]])
         self._parcels = TermParcels(offsets, np.concatenate([self._parcels.parcels, added.parcels]))
         self._owner = newer._owner
+        before, more = self.expected[ids[is_old]], newer.expected[is_old]
         filed = np.concatenate([self._filed, newer._filed[fresh]])
         filed[ids[is_old]] += newer._filed[is_old]
+        self._chances = np.concatenate([self._chances, newer._chances[fresh]])
+        counts = np.maximum(self._filed[ids[is_old]], 0) + np.maximum(newer._filed[is_old], 0)
+        is_told = counts > 0
+        self._chances[ids[is_old][is_told]] = ((before + more)[is_told]) / counts[is_told]
         self._filed = filed
         self._count()
         if not (np.array_equal(mine.offsets, theirs.offsets) and np.array_equal(mine.parcels, theirs.parcels)):
@@ -237,6 +256,7 @@ class Router:
         places = np.flatnonzero(numbers >= 0)
         parcels = self._parcels.taken(places)
         part = Router(terms, parcels, self._owner, self.matchers, self.analyser, filed[places], self._gridt)
+        part.expect(self._chances[places])
         return part, numbers
 
     def tidied(self) -> tuple[Router, IdArray]:
@@ -266,6 +286,7 @@ class Router:
                 _PARCELS: self._parcels.parcels,
                 _OWNER: self._owner,
                 _FILED: self._filed,
+                _CHANCES: self._chances,
                 **places,
             },
             named(path, meta),
@@ -331,4 +352,7 @@ def _loaded(file: ArrayFile) -> Router:
     terms = Dictionary()
     terms.load(file.arrays, count)
     analyser = Analyser(language, frozenset(stop_words), stemming)
-    return Router(terms, parcels, owner, matchers, analyser, filed, Gridt.of_arrays(file.arrays))
+    router = Router(terms, parcels, owner, matchers, analyser, filed, Gridt.of_arrays(file.arrays))
+    if _CHANCES in file.arrays:
+        router.expect(file.arrays[_CHANCES])
+    return router

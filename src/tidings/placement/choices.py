@@ -12,10 +12,12 @@ import numpy as np
 import pyarrow as pa
 
 from tidings.analysis.vocabulary import TermSets
-from tidings.arrays import IdArray
+from tidings.arrays import IdArray, IntArray
 from tidings.partitioning import Mapping, Owners, TermParcels
+from tidings.partitioning.load import FloatArray
 from tidings.placement import kernels
 from tidings.placement.conjunctions import Conjunctions
+from tidings.terms.sample import Sample
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,9 +47,31 @@ class Choices:
 
     def filed(self, chosen: IdArray) -> TermSets:
         """The terms that file each query, where conjunction c is filed under ``chosen[c]``, or its guards if -1."""
-        asked, is_left = self.conjunctions, chosen < 0
-        counts = np.diff(asked.guards.offsets)
-        queries = np.concatenate([asked.queries[~is_left], np.repeat(asked.queries, counts * is_left)])
-        terms = np.concatenate([chosen[~is_left], asked.guards.ids[np.repeat(is_left, counts)]])
+        conjunctions, terms = self._pairs(chosen)
+        queries = self.conjunctions.queries[conjunctions]
         offsets = np.concatenate([[0], np.cumsum(np.bincount(queries, minlength=len(self.ids)))])
         return TermSets(offsets, terms[np.argsort(queries, kind="stable")])
+
+    def chances(self, chosen: IdArray, sample: Sample) -> FloatArray:
+        """How likely what is filed under each term matches a post that has it, on average; float64[terms].
+
+        As if words came independently of each other: a conjunction matches by the product of the shares of posts that
+        have its other words. 1 where nothing is filed.
+        """
+        asked, words = self.conjunctions, self.conjunctions.words
+        used, shares = np.unique(words.ids), np.ones(len(asked.terms))
+        shares[used] = [sample.word(word) for word in asked.terms.term_names().take(pa.array(used)).to_pylist()]
+        rows = np.repeat(np.arange(len(asked)), np.diff(words.offsets))
+        together = np.bincount(rows, np.log(shares[words.ids]), minlength=len(asked))
+        conjunctions, terms = self._pairs(chosen)
+        is_word = np.isin(conjunctions * len(shares) + terms, rows * len(shares) + words.ids)
+        each = np.exp(together[conjunctions] - np.where(is_word, np.log(shares[terms]), 0.0))
+        counts, found = np.bincount(terms, minlength=len(shares)), np.bincount(terms, each, minlength=len(shares))
+        return np.divide(found, counts, out=np.ones(len(shares)), where=counts > 0)
+
+    def _pairs(self, chosen: IdArray) -> tuple[IntArray, IdArray]:
+        """Each conjunction, int64, and a term under which it is filed: the one that is chosen, or its guards."""
+        guards, is_left = self.conjunctions.guards, chosen < 0
+        counts = np.diff(guards.offsets)
+        conjunctions = np.concatenate([np.flatnonzero(~is_left), np.repeat(np.arange(len(chosen)), counts * is_left)])
+        return conjunctions, np.concatenate([chosen[~is_left], guards.ids[np.repeat(is_left, counts)]])

@@ -86,7 +86,7 @@ class Handler:
     def __call__(self, rows: DataFrame, number: int) -> None:
         began, is_first = time.perf_counter(), self._releases is None
         batch = Batch(self.pipeline, number)
-        pin = self._pin(batch) or self.home.journal.put(self._proposed(number))
+        pin = self._pin(batch) or self.home.journal.put(self._proposed(number, is_first))
         release = self._released(pin)
         excused_s = _excused(began)
         notes, release = self._run(rows, pin, release, batch)
@@ -170,13 +170,15 @@ class Handler:
         is_kept = self._opened().kept(Key(pin.version, pin.mapping, pin.placement), pin.mark) is not None
         return (is_kept and self._pasts.has(pin)) or self.registry.has(pin.version, pin.mark)
 
-    def _proposed(self, number: int) -> Pin:
+    def _proposed(self, number: int, is_first: bool) -> Pin:
         began = time.perf_counter()
         if self._preparer is None:
             self._preparer = Preparer(self.registry, self._made)
         self._releases, mapping = self._preparer.chosen(self._opened())
         release = self._releases.release(self.registry, self.registry.version, mapping)
-        cut = None if self.governor is None else self.governor.cut(number, release, _excused(began))
+        cut = None
+        if self.governor is not None:
+            cut = self.governor.cut(number, release, _excused(began), is_first=is_first)
         made = Pin(number, release.version, release.layout, release.matchers, utc_now(), release.mapping, cut)
         made = replace(made, placement=release.placement, mark=release.mark, offsets=offsets(self.home, number))
         return self._pasts.pinned(made, self.home.journal.before(number))
@@ -219,7 +221,7 @@ class Handler:
         remaining, cut = None, conditions.cut
         if self.source is None:
             posts = rows
-        elif cut is not None and cut.looked_at < 1 and conditions.filing is None:
+        elif cut is not None and conditions.filing is None:
             remaining = Remaining.of(self.source, rows, cut)
             posts = remaining.posts
         else:
