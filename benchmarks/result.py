@@ -53,7 +53,7 @@ def _commit() -> str:
     """The commit that was measured, marked where the sources had changes; "unknown" outside a checkout."""
     folder = Path(__file__).parents[1]
     head = _git(folder, "rev-parse", "--short", "HEAD").stdout.strip()
-    changed = _git(folder, "diff", "--quiet", "HEAD", "--", ".").returncode
+    changed = _git(folder, "diff", "--quiet", "HEAD", "--", ".", ":(exclude)docs/results").returncode
     return f"{head}-dirty" if head and changed else head or "unknown"
 
 
