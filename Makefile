@@ -39,7 +39,7 @@ bench: require-java $(READY) ## measure: make bench ARGS="matching --workload wo
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 fuzz: $(READY) ## throw a million random queries at the language
-	@$(BIN)/python tests/language/fuzz.py --count 1000000 $(ARGS)
+	@PYTHONPATH=. $(BIN)/python tests/language/fuzz.py --count 1000000 $(ARGS)
 
 mutate: $(READY) ## change the code of the core in 204 places, one by one, and see whether the tests notice
 	@NUMBA_OPT=1 TIDINGS_EXAMPLES=all $(BIN)/python -m tools.mutants $(ARGS)
