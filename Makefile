@@ -15,6 +15,9 @@ READY_FOR := $(shell test -x $(BIN)/python && cat $(READY) 2>/dev/null)
 export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 unexport SPARK_HOME
 
+# What Python and pytest compile is kept: otherwise each of the processes of a test run compiles it anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-thorough test-slow bench fuzz fuzz-posts fuzz-frames mutate kafka check format clean require-python require-java
 
@@ -39,7 +42,7 @@ bench: require-java $(READY) ## measure: make bench ARGS="matching --workload wo
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 fuzz: $(READY) ## throw a million random queries at the language
-	@$(BIN)/python tests/language/fuzz.py --count 1000000 $(ARGS)
+	@PYTHONPATH=. $(BIN)/python tests/language/fuzz.py --count 1000000 $(ARGS)
 
 mutate: $(READY) ## change the code of the core in 204 places, one by one, and see whether the tests notice
 	@NUMBA_OPT=1 TIDINGS_EXAMPLES=all $(BIN)/python -m tools.mutants $(ARGS)
@@ -59,7 +62,7 @@ check: require-java $(READY) ## lint, format, types, layers, then all tests but 
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	TIDINGS_EXAMPLES=all $(MAKE) --no-print-directory test
-	$(MAKE) --no-print-directory test-thorough
+	TIDINGS_EXAMPLES=all $(MAKE) --no-print-directory test-thorough
 
 format: $(READY) ## format the code and mend what ruff can mend
 	@$(BIN)/ruff check --fix-only --quiet .

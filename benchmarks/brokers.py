@@ -9,8 +9,6 @@ import typer
 
 from tidings.cli.format import Format
 
-EXAMPLE = "Example: python -m benchmarks brokers --subscribers 500 --seconds 60 --plot brokers.svg"
-
 
 def brokers(  # noqa: PLR0913  # each is an option
     *,

@@ -22,7 +22,6 @@ import typer
 
 from tidings.cli.format import Format
 
-EXAMPLE = "Example: python -m benchmarks keep --kept 1000000 --data path/to/data --save docs/results/keep.json"
 LENGTHS = (10, 100, 1_000, 10_000)
 PART_POSTS = 2_500
 BATCH_POSTS = 10_000

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from tidings.registry import Registry
     from tidings.spark import Pipeline
 
-EXAMPLE = "Example: python -m benchmarks pipeline-past --posts 200000"
 FEW_POSTS = 1_000
 SOURCE_POSTS = 100_000
 BEGAN = datetime(2024, 1, 1, tzinfo=UTC)

@@ -9,8 +9,6 @@ import typer
 
 from tidings.cli.format import Format
 
-EXAMPLE = "Example: python -m benchmarks policies --data path/to/data --save docs/results/policies.json"
-
 
 def policies(  # noqa: PLR0913  # each is an option
     *,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         is_thorough = item.get_closest_marker("spark") or not _THOROUGH.isdisjoint(folders)
         if is_thorough and not item.get_closest_marker("quick"):
             item.add_marker("thorough")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Tests have no examples in docstrings: those are looked for in the product alone, which takes seconds less."""
+    found = yield
+    return [collector for collector in found if type(collector) is pytest.Module]
 
 
 @pytest.fixture(scope="session")

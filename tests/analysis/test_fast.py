@@ -136,6 +136,7 @@ def test_any_bytes_mean_what_their_replacement_means(raw: list[bytes]) -> None:
     assert got == [EXACT.words(row.decode("utf-8", "replace")) for row in texts]
 
 
+@pytest.mark.thorough
 def test_the_table_grows_with_distinct_words_and_long_rows() -> None:
     many = [" ".join(f"w{i}x{j}" for j in range(100)) for i in range(1000)]
     long = " ".join(f"v{i}" for i in range(150_000))

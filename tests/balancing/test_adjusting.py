@@ -58,6 +58,7 @@ def test_an_adjuster_waits_moves_and_waits_again() -> None:
     assert again == moves
 
 
+@pytest.mark.thorough
 def test_a_steady_workload_moves_nothing_after_it_has_settled() -> None:
     """200 batches over an in-process cluster in which at first one matcher has half of all parcels."""
     rng = np.random.default_rng(5)

@@ -8,23 +8,22 @@ have a wrong header, some are random bytes.
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import sys
 import time
 from copy import deepcopy
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 from tests.broker.wire import MESSAGES
+from tests.fuzzing import Seen, main, throw
 from tidings.broker.codec import decode, encode
 from tidings.broker.frames import FrameError, FrameSplitter, framed
 from tidings.broker.messages import BETWEEN_BROKERS, FROM_CLIENT, GREETINGS, TO_CLIENT
 
 KINDS = tuple(dict.fromkeys((*GREETINGS, *FROM_CLIENT, *TO_CLIENT, *BETWEEN_BROKERS)))
-LIMIT_BYTES, LIMIT_MS = 4096, 50.0
+LIMIT_BYTES = 4096
 VALUES: tuple[Any, ...] = (
     None,
     True,
@@ -54,17 +53,10 @@ HARD = (
 
 
 @dataclass
-class Tried:
-    """What a run saw."""
+class Tried(Seen):
+    """What a run saw, and how much of a frame was held at most."""
 
-    count: int
-    seed: int
-    accepted: int = 0
-    refused: int = 0
     most_held_bytes: int = 0
-    slowest_ms: float = 0.0
-    over_limit: int = 0
-    failures: list[str] = field(default_factory=list)
 
 
 def one_frame(rng: random.Random) -> bytes:
@@ -136,35 +128,19 @@ def check(frame: bytes, rng: random.Random, tried: Tried) -> None:
             tried.failures.append(f"a reason of {len(str(error))} characters: {frame[:200]!r}")
     except Exception as error:
         tried.failures.append(f"{type(error).__name__}: {error}: {frame[:300]!r}")
-    spent_ms = (time.thread_time() - began) * 1000
-    tried.over_limit += spent_ms > LIMIT_MS
-    tried.slowest_ms = max(tried.slowest_ms, round(spent_ms, 3))
+    tried.took((time.thread_time() - began) * 1000)
     tried.most_held_bytes = max(tried.most_held_bytes, len(splitter))
 
 
 def run(count: int, seed: int, progress: bool = False) -> Tried:
-    rng = random.Random(seed)
     tried = Tried(count, seed)
-    for i in range(count):
-        check(framed(HARD[i]) if i < len(HARD) else one_frame(rng), rng, tried)
-        if progress and i % 20_000 == 0:
-            print(f"\r{i:,} of {count:,}, {len(tried.failures)} failures", end="", file=sys.stderr, flush=True)
+
+    def one(number: int, rng: random.Random) -> None:
+        check(framed(HARD[number]) if number < len(HARD) else one_frame(rng), rng, tried)
+
+    throw(tried, one, progress)
     return tried
 
 
-def main() -> int:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--count", type=int, default=1_000_000)
-    options.add_argument("--seed", type=int, default=1)
-    options.add_argument("--report", type=Path)
-    chosen = options.parse_args()
-    tried = run(chosen.count, chosen.seed, progress=True)
-    report = json.dumps({"command": " ".join(["python", *sys.argv]), **asdict(tried)}, indent=2, ensure_ascii=True)
-    print(f"\n{report}")
-    if chosen.report:
-        chosen.report.write_text(report + "\n", encoding="utf-8")
-    return 1 if tried.failures or tried.over_limit else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(__doc__, run))

@@ -267,6 +267,7 @@ def test_fractions_beside_whole_numbers_leave_ids_as_they_are_written(tmp_path: 
     assert TableFile(posts).read()["id"].to_pylist() == ["9007199254740993", "1.50", None, None]
 
 
+@pytest.mark.thorough
 def test_a_match_that_is_ended_leaves_no_part_of_a_file(posts: Path, asked: Path, tmp_path: Path) -> None:
     output = tmp_path / "deep" / "found.parquet"
     script = (

@@ -21,6 +21,7 @@ from rich.console import Console
 from benchmarks import printing
 from benchmarks.result import Result
 from tests.cli.conftest import Tidings
+from tests.examples import thorough_but
 from tidings.cli import output
 from tidings.cli.checks import Check
 from tidings.cli.terminal import cell, visible
@@ -61,7 +62,7 @@ def evil(tmp_path: Path) -> tuple[Path, Path]:
     return posts, asked
 
 
-@pytest.mark.parametrize("output_format", ["table", "csv"])
+@pytest.mark.parametrize("output_format", thorough_but(["table", "csv"], "table"))
 def test_match_writes_no_control_characters_to_a_terminal(evil: tuple[Path, Path], output_format: str) -> None:
     main, ours = pty.openpty()
     code = "from tidings.cli.main import main; main()"

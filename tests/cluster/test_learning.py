@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from tests.examples import thorough_but
 from tidings.analysis import Analyser
 from tidings.cluster import Router, learning
 from tidings.cluster.journal import MatcherReport, Pin, Report
@@ -61,7 +62,7 @@ def routed(home: PipelineFolder, release: Release) -> Quality:
 
 
 @pytest.mark.parametrize("rule", [Learn(), Learn("salb"), Learn("salb", split=True)], ids=str)
-@pytest.mark.parametrize("matchers", [8, 13])
+@pytest.mark.parametrize("matchers", thorough_but([8, 13], 8))
 def test_what_a_page_promises_is_what_the_router_does_then(
     home: PipelineFolder, registry: Registry, rule: Learn, matchers: int
 ) -> None:

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cluster.test_placing import as_table, crowd, simple
-from tests.examples import examples
+from tests.examples import examples, thorough_but
 from tests.index.strategies import NOW
 from tests.partitioning.hybrid.test_ps2_partitioners import PARTITIONERS
 from tidings.cluster import Cluster, place
@@ -91,7 +91,7 @@ MAPPINGS: dict[str, Callable[[pa.Table, pa.Table], Mapping]] = {
 }
 
 
-@pytest.mark.parametrize("kind", MAPPINGS)
+@pytest.mark.parametrize("kind", thorough_but(MAPPINGS, "hash", "salb", "hybrid"))
 @examples(5)
 @given(seed=st.integers(0, 10**6))
 def test_each_match_is_delivered_once_in_every_mapping_before_and_after_moves(kind: str, seed: int) -> None:

@@ -129,6 +129,7 @@ def test_a_clearly_better_mapping_is_adopted_and_the_older_one_retired_when_few_
     assert adjusted.look(posts) is None and cluster.older is None  # none is clearly better than this
 
 
+@pytest.mark.thorough
 def test_a_steady_workload_is_divided_anew_once() -> None:
     """Ten checks, each on other posts of the same kind."""
     source = Posts(seed=4, vocabulary=2_200)

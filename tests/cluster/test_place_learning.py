@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from tests.examples import thorough_but
 from tidings.analysis import Analyser
 from tidings.cluster import Router, place_learning
 from tidings.cluster.learning import HELD_OUT, Learn, MappingLearner
@@ -54,7 +55,7 @@ def sent(home: PipelineFolder, release: Release) -> np.ndarray:
     return np.bincount(routes.pairs()[1], minlength=PLAN.matchers)
 
 
-@pytest.mark.parametrize("name", ["hybrid", "kd-tree", "metric"])
+@pytest.mark.parametrize("name", thorough_but(["hybrid", "kd-tree", "metric"], "kd-tree"))
 def test_a_page_tells_how_often_the_router_sends_posts_then(
     home: PipelineFolder, registry: Registry, name: str
 ) -> None:
@@ -70,6 +71,7 @@ def test_a_page_tells_how_often_the_router_sends_posts_then(
         assert page.after.throughput > 1.2 * page.before.throughput
 
 
+@pytest.mark.thorough
 def test_terms_alone_are_learned_again_after_places(home: PipelineFolder, registry: Registry) -> None:
     home.mappings.put(*MappingLearner(home, Learn("hybrid"), registry).learn())
     release_of(home, registry)
@@ -79,6 +81,7 @@ def test_terms_alone_are_learned_again_after_places(home: PipelineFolder, regist
         MappingLearner(home, Learn("refined")).learn()
 
 
+@pytest.mark.thorough
 def test_other_posts_may_be_given_and_queries_are_sampled(
     home: PipelineFolder, registry: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cluster.test_placing import as_table, crowd, reopened
-from tests.examples import examples
+from tests.examples import examples, thorough_but
 from tests.index.strategies import NOW, subscriptions, tables
 from tests.language.strategies import WORDS
 from tests.partitioning.hybrid.test_ps2_partitioners import PARTITIONERS
@@ -58,7 +58,7 @@ def counts(router: Router) -> dict[str, tuple[int, list[int]]]:
     return {name: (filed[t], own[t]) for t, name in enumerate(names) if filed[t]}
 
 
-@pytest.mark.parametrize("name", PARTITIONERS)
+@pytest.mark.parametrize("name", thorough_but(PARTITIONERS, "hybrid", "kd-tree"))
 @examples(3)
 @given(seed=st.integers(0, 10**6), matchers=st.sampled_from([1, 3, 9]))
 def test_each_match_is_delivered_once_through_changes_and_moves(name: str, seed: int, matchers: int) -> None:

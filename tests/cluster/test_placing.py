@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.examples import examples
+from tests.examples import examples, thorough_but
 from tests.index.strategies import NOW, subscriptions, tables
 from tests.language.strategies import PATHS, SYMBOLS, WORDS
 from tidings.analysis import ENGLISH
@@ -147,16 +148,16 @@ POSTS = Posts(seed=4, vocabulary=2200).table(150)
 QUOTES = Stocks(seed=2).table(300)
 
 
-@pytest.mark.parametrize(
-    ("asked", "posts"),
-    [
-        (tweet_based(POSTS["text"], 400, 1, ENGLISH, words=(1, 3)), POSTS),
-        (q1(POSTS, 400, 1, ENGLISH), POSTS),
-        (stock_subscriptions(QUOTES, 400, 1), QUOTES),
-    ],
-    ids=["tweet", "q1", "stock"],
-)
-def test_matchers_together_equal_brute_force_on_generators(asked: pa.Table, posts: pa.Table) -> None:
+GENERATED: dict[str, Callable[[], tuple[pa.Table, pa.Table]]] = {
+    "tweet": lambda: (tweet_based(POSTS["text"], 400, 1, ENGLISH, words=(1, 3)), POSTS),
+    "q1": lambda: (q1(POSTS, 400, 1, ENGLISH), POSTS),
+    "stock": lambda: (stock_subscriptions(QUOTES, 400, 1), QUOTES),
+}
+
+
+@pytest.mark.parametrize("workload", thorough_but(GENERATED, "tweet"))
+def test_matchers_together_equal_brute_force_on_generators(workload: str) -> None:
+    asked, posts = GENERATED[workload]()
     oracle = BruteForce()
     oracle.add(Subscription(row["id"], parse(row["query"])) for row in asked.to_pylist())
     expected = sorted(oracle.match(posts).pairs())

@@ -135,6 +135,7 @@ QUERIES = st.lists(st.lists(st.sampled_from(RARE), min_size=1, max_size=3).map("
 )
 
 
+@pytest.mark.thorough
 @examples(15)
 @given(data=st.data())
 def test_after_any_history_of_changes_and_moves_the_router_is_one_built_anew(
@@ -241,6 +242,7 @@ def test_a_change_adds_small_files_and_leaves_the_others(tmp_path: Path) -> None
     assert releases.release(registry, first.version) == first
 
 
+@pytest.mark.thorough
 def test_deltas_are_compacted_and_forgotten_files_removed(tmp_path: Path) -> None:
     registry = Registry(tmp_path / "registry")
     releases = Releases(tmp_path / "releases", plan=Plan("partitioned", 2))
@@ -433,6 +435,7 @@ def test_a_release_after_moves_has_what_one_compiled_anew_has(
         assert counted(routers[0]) == counted(routers[1])
 
 
+@pytest.mark.thorough
 def test_a_move_writes_little_and_the_release_before_stays_as_it_was(tmp_path: Path) -> None:
     posts = Posts(seed=6).table(3000)
     registry, mappings = Registry(tmp_path / "registry"), Mappings(tmp_path / "mappings")

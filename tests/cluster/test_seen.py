@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -67,6 +68,7 @@ def test_kept_posts_are_bounded_and_the_oldest_go_first(tmp_path: Path) -> None:
     assert len(found) == len(set(found)) == seen.rows and found[-1] == "p23999"
 
 
+@pytest.mark.thorough
 def test_many_small_batches_become_few_files(tmp_path: Path) -> None:
     seen = Seen(tmp_path)
     for batch in range(450):

@@ -98,6 +98,7 @@ class World:
         return release
 
 
+@pytest.mark.thorough
 @examples(10)
 @given(seed=st.integers(0, 10**6))
 def test_releases_find_what_brute_force_finds_through_global_adjustments(
@@ -163,6 +164,7 @@ def test_old_ones_stay_with_the_old_mapping_and_new_ones_go_to_the_new_until_it_
     assert not world.check().older  # what is moved after that is retired too
 
 
+@pytest.mark.thorough
 def test_what_is_left_of_the_older_mapping_is_kept_in_few_files(tmp_path: Path) -> None:
     world = World(tmp_path, random.Random(2))
     world.check()
@@ -177,6 +179,7 @@ def test_what_is_left_of_the_older_mapping_is_kept_in_few_files(tmp_path: Path) 
     assert {path.name for path in (tmp_path / "releases").glob("*.tidings")} == set(release.files)
 
 
+@pytest.mark.thorough
 def test_routers_that_have_become_empty_and_are_written_anew_go_on(tmp_path: Path) -> None:
     world = World(tmp_path, random.Random(3))
     world.check()

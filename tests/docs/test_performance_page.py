@@ -6,12 +6,11 @@ and ``<!-- rows of FILE -->`` that each line is one of the rows in it.
 
 from __future__ import annotations
 
-import json
 import re
 
 import pytest
 
-from tests.docs.test_s3tm_page import ROOT, cells, rows_of
+from tests.docs.tables import ROOT, cells, figures_of, rows_of
 
 PAGE = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
 _TABLE = re.compile(r"<!-- (figures|rows) of ([\w -]+) -->\n+((?:\|.*\n)+)")
@@ -27,7 +26,7 @@ def told(value: object) -> str:
 
 @pytest.mark.parametrize(("files", "lines"), tables("figures"))
 def test_each_figure_is_in_its_file(files: str, lines: list[str]) -> None:
-    own = [json.loads((ROOT / "docs" / "results" / f"{name}.json").read_text())["figures"] for name in files.split()]
+    own = [figures_of(name) for name in files.split()]
     for line in lines[2:]:
         what, *numbers = cells(line)
         key = re.findall(r"`(\w+)`", what)[-1]

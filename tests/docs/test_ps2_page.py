@@ -1,7 +1,4 @@
-"""Are the numbers of the page of [PS2] those of the result files, and do they show what the page says?
-
-A comment before each table says what it is: ``<!-- ps2-FILE: ROWS by COLUMNS, VALUE where NAME=VALUE … -->``.
-"""
+"""Are the numbers of the page of [PS2] those of the result files, and do they show what the page says?"""
 
 from __future__ import annotations
 
@@ -10,41 +7,18 @@ import re
 import pytest
 
 from benchmarks.ps2.page import filled
-from tests.docs.test_s3tm_page import ROOT, Row, cells, one, rows_of
+from tests.docs.tables import RESULTS, ROOT, PageTable, Row, rows_of, tables
 
 PAGE = (ROOT / "docs" / "papers" / "ps2.md").read_text(encoding="utf-8")
-_TABLE = re.compile(r"<!-- (ps2-[\w-]+): (\w+) by (\w+), (\w+)(?: where ([^>]*?))? -->\n+((?:\|.*\n)+)")
-_BESIDE = re.compile(r"<!-- (ps2-[\w-]+): (\w+) with ([\w ]+?)(?: where ([^>]*?))? -->\n+((?:\|.*\n)+)")
 
 
-def labels_of(where: str | None) -> dict[str, str]:
-    return dict(pair.split("=") for pair in (where or "").split())
-
-
-@pytest.mark.parametrize("table", [match.groups() for match in _TABLE.finditer(PAGE)])
-def test_every_number_of_a_table_is_in_its_result_file(table: tuple[str, ...]) -> None:
-    name, down, across, value, where, text = table
-    rows, lines = rows_of(name), text.splitlines()
-    for line in lines[2:]:
-        first, *numbers = cells(line)
-        for head, number in zip(cells(lines[0])[1:], numbers, strict=True):
-            found = one(rows, **labels_of(where), **{down: first, across: head})[value]
-            assert number == f"{found:,.{len(number.partition('.')[2])}f}", (name, first, head)
-
-
-@pytest.mark.parametrize("table", [match.groups() for match in _BESIDE.finditer(PAGE)])
-def test_every_number_side_by_side_is_in_its_result_file(table: tuple[str, ...]) -> None:
-    name, down, values, where, text = table
-    rows, lines = rows_of(name), text.splitlines()
-    for line in lines[2:]:
-        first, *numbers = cells(line)
-        found = one(rows, **labels_of(where), **{down: first})
-        for value, number in zip(values.split(), numbers, strict=True):
-            assert number == f"{found[value]:,.{len(number.partition('.')[2])}f}", (name, first, value)
+@pytest.mark.parametrize("table", tables(PAGE, "ps2"), ids=lambda table: table.file)
+def test_every_number_of_a_table_is_in_its_result_file(table: PageTable) -> None:
+    table.check()
 
 
 def test_the_page_is_as_result_files_fill_it() -> None:
-    assert filled(PAGE, ROOT / "docs" / "results") == PAGE
+    assert filled(PAGE, RESULTS) == PAGE
     assert PAGE.count("<!-- figure by figure -->") == 1 and "| 7c | Q3: hybrid by the best base | 1.30 |" in PAGE
 
 
@@ -52,12 +26,11 @@ def test_a_page_that_tells_other_numbers_is_filled_anew() -> None:
     row = re.compile(r"^\| (?:world|country|city|kd-tree) \|.*$", re.MULTILINE)
     wrong = row.sub(lambda found: re.sub(r"\d", "9", found[0]), PAGE)
     assert wrong != PAGE
-    assert filled(wrong, ROOT / "docs" / "results") == PAGE
+    assert filled(wrong, RESULTS) == PAGE
 
 
 def test_the_page_has_tables_of_every_result_file() -> None:
-    named = {match[1] for pattern in (_TABLE, _BESIDE) for match in pattern.finditer(PAGE)}
-    assert named >= {"ps2-hybrid"}
+    assert {table.file for table in tables(PAGE, "ps2")} >= {"ps2-hybrid"}
 
 
 def hybrids() -> list[Row]:

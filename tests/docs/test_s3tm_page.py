@@ -1,76 +1,24 @@
-"""Are the numbers of the page those of the result files, and do they show what the page says?
-
-A comment before each table says what it is: ``<!-- s3tm-FILE: ROWS by COLUMNS, VALUE where NAME=VALUE … -->``, or,
-where several values stand side by side, ``<!-- s3tm-FILE: ROWS with VALUE VALUE … where NAME=VALUE … -->``.
-"""
+"""Are the numbers of the page of [S3TM] those of the result files, and do they show what the page says?"""
 
 from __future__ import annotations
 
-import json
 import re
-from pathlib import Path
-from typing import Any, cast
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.docs.tables import RESULTS, ROOT, PageTable, cells, figures_of, one, rows_of, tables
+
 PAGE = (ROOT / "docs" / "papers" / "s3tm.md").read_text(encoding="utf-8")
-_TABLE = re.compile(r"<!-- (s3tm-[\w-]+): (\w+) by (\w+), (\w+)(?: where ([^>]*?))? -->\n+((?:\|.*\n)+)")
-
-_BESIDE = re.compile(r"<!-- (s3tm-[\w-]+): (\w+) with ([\w ]+?)(?: where ([^>]*?))? -->\n+((?:\|.*\n)+)")
-
-Row = dict[str, Any]
 
 
-def rows_of(name: str) -> list[Row]:
-    figures = json.loads((ROOT / "docs" / "results" / f"{name}.json").read_text(encoding="utf-8"))["figures"]
-    columns = {key: value for key, value in figures.items() if isinstance(value, list)}
-    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
-
-
-def one(rows: list[Row], **labels: object) -> Row:
-    (row,) = (row for row in rows if all(str(row[name]) == str(value) for name, value in labels.items()))
-    return row
-
-
-def cells(line: str) -> list[str]:
-    return [cell.strip() for cell in line.strip().strip("|").split("|")]
-
-
-@pytest.mark.parametrize("table", [match.groups() for match in _TABLE.finditer(PAGE)])
-def test_every_number_of_a_table_is_in_its_result_file(table: tuple[str, ...]) -> None:
-    name, down, across, value, where, text = table
-    rows, lines = rows_of(name), text.splitlines()
-    labels = dict(pair.split("=") for pair in (where or "").split())
-    heads = [head.replace(",", "").removeprefix("N = ") for head in cells(lines[0])[1:]]
-    for line in lines[2:]:
-        first, *numbers = cells(line)
-        for head, number in zip(heads, numbers, strict=True):
-            found = one(rows, **labels, **{down: first.replace(",", ""), across: head})[value]
-            digits = len(number.partition(".")[2])
-            assert number == f"{found:,.{digits}f}", (name, first, head)
-
-
-@pytest.mark.parametrize("table", [match.groups() for match in _BESIDE.finditer(PAGE)])
-def test_every_number_side_by_side_is_in_its_result_file(table: tuple[str, ...]) -> None:
-    name, down, values, where, text = table
-    rows, lines = rows_of(name), text.splitlines()
-    labels = dict(pair.split("=") for pair in (where or "").split())
-    for line in lines[2:]:
-        first, *numbers = cells(line)
-        found = one(rows, **labels, **{down: first.replace(",", "")})
-        for value, number in zip(values.split(), numbers, strict=True):
-            assert number == f"{found[value]:,.{len(number.partition('.')[2])}f}", (name, first, value)
+@pytest.mark.parametrize("table", tables(PAGE, "s3tm"), ids=lambda table: table.file)
+def test_every_number_of_a_table_is_in_its_result_file(table: PageTable) -> None:
+    table.check()
 
 
 def test_the_page_has_tables_of_every_result_file() -> None:
-    files = {path.stem for path in (ROOT / "docs" / "results").glob("s3tm-*.json")} - {"s3tm-words", "s3tm-words-notes"}
-    assert {match[1] for pattern in (_TABLE, _BESIDE) for match in pattern.finditer(PAGE)} == files
-
-
-def figures_of(name: str) -> dict[str, Any]:
-    record = json.loads((ROOT / "docs" / "results" / f"{name}.json").read_text(encoding="utf-8"))
-    return cast("dict[str, Any]", record["figures"])
+    files = {path.stem for path in RESULTS.glob("s3tm-*.json")} - {"s3tm-words", "s3tm-words-notes"}
+    assert {table.file for table in tables(PAGE, "s3tm")} == files
 
 
 def test_the_table_of_the_data_is_that_of_both_corpora() -> None:
@@ -178,7 +126,7 @@ def test_salb_is_fast_and_hardly_slower_with_many_matchers() -> None:
 
 
 def test_on_spark_matches_are_equal_and_as_many_posts_are_shuffled_as_predicted() -> None:
-    figures = json.loads((ROOT / "docs" / "results" / "s3tm-spark.json").read_text(encoding="utf-8"))["figures"]
+    figures = figures_of("s3tm-spark")
     rows = rows_of("s3tm-spark")
     assert {row["checksum"] for row in rows} == {figures["replicated_checksum"]} and figures["matches"] > 1_000_000
     assert all(row["spread"] == pytest.approx(row["predicted_spread"], rel=0.003) for row in rows)

@@ -1,7 +1,4 @@
-"""Are the numbers of the page those of the result files, and do they show what the page says?
-
-A comment before each table says what it is: ``<!-- shedding-FILE: ROWS by COLUMNS, VALUE where NAME=VALUE … -->``.
-"""
+"""Are the numbers of the page on shedding those of the result files, and do they show what the page says?"""
 
 from __future__ import annotations
 
@@ -11,36 +8,26 @@ import re
 import numpy as np
 import pytest
 
-from tests.docs.test_s3tm_page import ROOT, cells, one, rows_of
+from tests.docs.tables import RESULTS, ROOT, PageTable, cells, figures_of, one, rows_of, tables
 
 PAGE = (ROOT / "docs" / "papers" / "s3tm-shedding.md").read_text(encoding="utf-8")
-_TABLE = re.compile(r"<!-- (shedding-\w+): (\w+) by (\w+), (\w+)(?: where ([^>]*?))? -->\n+((?:\|.*\n)+)")
 _EQUAL_WORK = re.compile(r"<!-- at equal work: partitioner=(\w+) matchers=(\d+) -->\n+((?:\|.*\n)+)")
 LAYOUTS = [(name, matchers) for name in ("SALB", "refined") for matchers in (16, 64)]
 
 
 @pytest.mark.parametrize("part", ["accuracy", "posts", "spike"])
 def test_a_result_file_is_of_real_posts(part: str) -> None:
-    record = json.loads((ROOT / "docs" / "results" / f"shedding-{part}.json").read_text(encoding="utf-8"))
+    record = json.loads((RESULTS / f"shedding-{part}.json").read_text(encoding="utf-8"))
     assert record["dataset"] == "real files" and record["name"] == f"shedding {part}"
 
 
-@pytest.mark.parametrize("table", [match.groups() for match in _TABLE.finditer(PAGE)])
-def test_every_number_of_a_table_is_in_its_result_file(table: tuple[str, ...]) -> None:
-    name, down, across, value, where, text = table
-    rows, lines = rows_of(name), text.splitlines()
-    labels = dict(pair.split("=") for pair in (where or "").split())
-    heads = [re.sub(r"^\w = ", "", head) for head in cells(lines[0])[1:]]
-    for line in lines[2:]:
-        first, *numbers = cells(line)
-        for head, number in zip(heads, numbers, strict=True):
-            found = one(rows, **labels, **{down: first, across: head})[value]
-            digits = len(number.partition(".")[2])
-            assert number == ("" if found is None else f"{found:,.{digits}f}"), (name, first, head)
+@pytest.mark.parametrize("table", tables(PAGE, "shedding"), ids=lambda table: table.file)
+def test_every_number_of_a_table_is_in_its_result_file(table: PageTable) -> None:
+    table.check()
 
 
 def test_the_page_has_tables_of_accuracy_and_posts() -> None:
-    assert {match[1] for match in _TABLE.finditer(PAGE)} == {"shedding-accuracy", "shedding-posts"}
+    assert {table.file for table in tables(PAGE, "shedding")} == {"shedding-accuracy", "shedding-posts"}
 
 
 def at_work(partitioner: str, matchers: int, policy: str, work: float) -> float:
@@ -115,7 +102,7 @@ def test_the_table_of_the_spike_is_that_of_its_result_file() -> None:
 
 
 def test_what_is_told_of_the_spike_on_spark_is_in_its_result_file() -> None:
-    told = json.loads((ROOT / "docs" / "results" / "shedding-live.json").read_text(encoding="utf-8"))["figures"]
+    told = figures_of("shedding-live")
     asked = told["shed_matches"] + told["shed_lost"]
     for said in (
         f"{told['posts_per_s']:,} posts a second in batches of {told['batch_posts']:,}",
@@ -135,7 +122,7 @@ def test_what_is_told_of_the_spike_on_spark_is_in_its_result_file() -> None:
 
 
 def test_what_is_told_of_shedding_to_capacity_is_in_its_result_file() -> None:
-    told = json.loads((ROOT / "docs" / "results" / "shedding-capacity.json").read_text(encoding="utf-8"))["figures"]
+    told = figures_of("shedding-capacity")
     ways = ("shed", "random", "block")
     for name, shown in (
         ("posts", [f"{told[f'{way}_posts']:,}" for way in ways]),

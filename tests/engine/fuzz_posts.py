@@ -135,6 +135,7 @@ def _near(rng: random.Random, size: int) -> str:
     return _repeated(rng.choice(few), size)
 
 
+@functools.cache
 def _colliding() -> list[str]:
     """Words that all met in one slot of a table of 2^14 before it had seeds."""
     letters = np.frombuffer(_LETTERS.encode(), dtype=np.uint8)
@@ -144,11 +145,8 @@ def _colliding() -> list[str]:
     return [bytes(word).decode() for word in raw[slots == 0]]
 
 
-_COLLIDING = _colliding()
-
-
 def _crafted(rng: random.Random, size: int) -> str:
-    return " ".join(rng.choices(_COLLIDING, k=size // 9 + 1))
+    return " ".join(rng.choices(_colliding(), k=size // 9 + 1))
 
 
 def _plain(rng: random.Random, size: int) -> str:

@@ -12,9 +12,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tidings.engine import Engine
 from tidings.engine.past import Past
 from tidings.language import evaluate, parse
@@ -102,15 +103,13 @@ def as_row(post: Publication) -> dict[str, Any]:
     return fields | {"topic": list(post.topics)} | own
 
 
-@pytest.mark.parametrize(
-    ("in_folder", "examples", "part_bytes"), [(False, 30, 500), (True, 3, 1 << 20), (True, 3, 500)]
-)
+@pytest.mark.parametrize(("in_folder", "count", "part_bytes"), [(False, 30, 500), (True, 3, 1 << 20), (True, 3, 500)])
 def test_past_and_future_have_each_match_once(
-    in_folder: bool, examples: int, part_bytes: int, monkeypatch: pytest.MonkeyPatch
+    in_folder: bool, count: int, part_bytes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kept, "PART_BYTES", part_bytes)
 
-    @settings(max_examples=examples)
+    @examples(count)
     @given(st.data())
     def check(data: st.DataObject) -> None:
         clock, history = Clock(), History()

@@ -89,6 +89,7 @@ def answers(index: GuardIndex) -> dict[str, set[str]]:
     return {post: {name for own, name in pairs if own == post} for post in ANSWERS}
 
 
+@pytest.mark.thorough
 def test_a_new_process_that_opens_an_index_of_words_loads_no_compiled_code(tmp_path: Path) -> None:
     """It takes longer than all the rest: numba begins by loading all that it knows."""
     index = GuardIndex(clock=lambda: NOW)

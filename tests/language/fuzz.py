@@ -9,18 +9,15 @@ count.
 
 from __future__ import annotations
 
-import argparse
-import json
 import random
 import sys
 import time
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 
+from tests.fuzzing import Seen, main, throw
 from tidings.language import parse, to_text
 from tidings.model import QueryError
 
-LIMIT_MS = 50.0
 VALID = (
     "white house",
     "(fire OR smoke) -drill bounding_box:[150.5 -34.2 151.4 -33.4]",
@@ -64,17 +61,10 @@ HARD = (
 
 
 @dataclass
-class Outcome:
-    """What a run saw."""
+class Outcome(Seen):
+    """What a run saw, and which input took longest."""
 
-    count: int
-    seed: int
-    accepted: int = 0
-    refused: int = 0
-    slowest_ms: float = 0.0
     slowest_input: str = ""
-    over_limit: int = 0
-    failures: list[str] = field(default_factory=list)
 
 
 def one_input(rng: random.Random) -> str:
@@ -120,37 +110,22 @@ def check(text: str, syntax: str, outcome: Outcome) -> None:
     except Exception as error:
         spent_ms = 0.0
         outcome.failures.append(f"{type(error).__name__}: {error}: {text!r}")
-    outcome.over_limit += spent_ms > LIMIT_MS
-    if spent_ms > outcome.slowest_ms:
-        outcome.slowest_ms, outcome.slowest_input = round(spent_ms, 3), ascii(text)[:200]
+    if outcome.took(spent_ms):
+        outcome.slowest_input = ascii(text)[:200]
 
 
 def run(count: int, seed: int, progress: bool = False) -> Outcome:
-    rng = random.Random(seed)
     outcome = Outcome(count, seed)
-    for i in range(count):
-        if i < len(HARD):
-            check(HARD[i], "tidings", outcome)
+
+    def one(number: int, rng: random.Random) -> None:
+        if number < len(HARD):
+            check(HARD[number], "tidings", outcome)
         else:
             check(one_input(rng), "padres" if rng.random() < 0.1 else "tidings", outcome)
-        if progress and i % 20_000 == 0:
-            print(f"\r{i:,} of {count:,}, {len(outcome.failures)} failures", end="", file=sys.stderr, flush=True)
+
+    throw(outcome, one, progress)
     return outcome
 
 
-def main() -> int:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--count", type=int, default=1_000_000)
-    options.add_argument("--seed", type=int, default=1)
-    options.add_argument("--report", type=Path)
-    chosen = options.parse_args()
-    outcome = run(chosen.count, chosen.seed, progress=True)
-    report = json.dumps({"command": " ".join(["python", *sys.argv]), **asdict(outcome)}, indent=2, ensure_ascii=True)
-    print(f"\n{report}")
-    if chosen.report:
-        chosen.report.write_text(report + "\n", encoding="utf-8")
-    return 1 if outcome.failures or outcome.over_limit else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(__doc__, run))

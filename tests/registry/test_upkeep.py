@@ -17,6 +17,7 @@ from deltalake import DeltaTable, write_deltalake
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import thorough_but
 from tests.registry.test_folding import Change, log, plain_fold
 from tidings.model import DataError, HistoryError
 from tidings.registry import History, Registry, fold, schemas, tables
@@ -65,7 +66,7 @@ def test_what_is_dropped_changes_no_fold_from_the_horizon_on(
         assert found == plain_fold(changes[:version], list(range(1, len(changes))))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", thorough_but(range(3), 0))
 def test_all_versions_of_the_kept_history_can_be_read_and_earlier_ones_are_refused(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -103,6 +104,7 @@ def test_all_versions_of_the_kept_history_can_be_read_and_earlier_ones_are_refus
     assert live(registry) == now == live(Registry(tmp_path))
 
 
+@pytest.mark.thorough
 def test_files_and_rows_stay_few_however_often_ids_are_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

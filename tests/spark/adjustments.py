@@ -1,8 +1,7 @@
-"""What befalls a pipeline that adjusts its load in the tests of kills? A play: posts come, and all is divided anew.
+"""What befalls a pipeline that adjusts its load in the tests of kills? Posts come, and all is divided anew.
 
 ``python -m tests.spark.adjustments FOLDER SEED KIND POINT`` plays it. When it is at the point, or a little later, its
-driver is killed with all its processes, or one Python worker, or one executor, by KIND. Whoever plays it again with the
-same folder and seed goes on where it was.
+driver is killed with all its processes, or one Python worker, or one executor, by KIND.
 """
 
 from __future__ import annotations
@@ -15,35 +14,29 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import pyspark
-from pyspark.sql import SparkSession
 
 from tests.spark import oracle
 from tests.spark.driver import STEPS, aim, session_of
 from tests.spark.faults import of_session
+from tests.spark.plays import Play
 from tidings.balancing import Global
 from tidings.cluster import Cluster, following, pipeline_repartitioning
-from tidings.cluster.delta import DeltaSink
 from tidings.cluster.following import Balance, PipelineBalancer
 from tidings.cluster.mappings import Mappings
 from tidings.cluster.pipeline_folder import PipelineFolder
 from tidings.cluster.preparing import SMALL_BYTES, Preparer
 from tidings.cluster.releases import Plan
 from tidings.cluster.shares import Shares
-from tidings.cluster.sinks import ParquetSink
 from tidings.model import DataError
 from tidings.partitioning import Move
-from tidings.registry import Registry
 from tidings.spark import batches
 from tidings.spark.pipeline import Pipeline
-from tidings.spark.sinks import Sink
-from tidings.spark.sources import posts_from_files
 
 SCENES = 9
 EAGER = Balance(uneven=1.05, hits=1, pause=0, scope="global", check_s=0.0, few=0.75)
@@ -84,25 +77,10 @@ def adjusts_always() -> Iterator[None]:
         yield
 
 
-@dataclass(frozen=True, slots=True)
-class Play:
+class AdjustmentPlay(Play):
     """Nine scenes, in each of which posts come; before it and meanwhile people subscribe and unsubscribe."""
 
-    folder: Path
-    session: SparkSession
-    seed: int
-
-    @property
-    def registry(self) -> Registry:
-        return Registry(self.folder / "registry")
-
-    @property
-    def home(self) -> PipelineFolder:
-        return PipelineFolder(self.folder / "state")
-
-    @property
-    def posts(self) -> Path:
-        return self.folder / "posts"
+    __slots__ = ()
 
     @property
     def is_prepared(self) -> bool:
@@ -110,7 +88,6 @@ class Play:
         return self.seed % 5 == 4
 
     def play(self) -> None:
-        """From the scene that was under way to the last."""
         small_bytes = 0 if self.is_prepared else SMALL_BYTES
         with adjusts_always(), patch.object(batches, "Preparer", partial(Preparer, small_bytes=small_bytes)):
             if self.registry.version < 1:
@@ -156,10 +133,8 @@ class Play:
             thread.join()
 
     def _pipeline(self) -> Pipeline:
-        sink: Sink = (DeltaSink if self.seed % 2 else ParquetSink)(self.folder / "matches")
-        stream = posts_from_files(self.session, self.posts, files_per_batch=1)
         plan = Plan("partitioned", 3)
-        return Pipeline(stream, self.registry, sink, self.home.path, plan=plan, balance=EAGER)
+        return Pipeline(self.stream(), self.registry, self.sink(), self.home.path, plan=plan, balance=EAGER)
 
     def _move(self, rng: random.Random) -> None:
         """A third of the parcels, to any matchers; none where a mapping with others is about to be taken."""
@@ -195,7 +170,7 @@ def main() -> None:
         os.environ["SPARK_HOME"] = str(Path(pyspark.__file__).parent)
     session = session_of("local-cluster[2,1,512]" if kind == "executor" else "local[2,4]")
     aim(point, kill, STEPS | OF_ADJUSTMENTS)
-    Play(Path(folder), session, int(seed)).play()
+    AdjustmentPlay(Path(folder), session, int(seed)).play()
     session.stop()
 
 

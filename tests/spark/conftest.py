@@ -37,6 +37,14 @@ def spark() -> Iterator[object]:
     session.stop()
 
 
+@pytest.fixture(scope="session")
+def java(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Options with which the JVM of a driver starts in half the time."""
+    from tests.spark.faults import archived  # noqa: PLC0415  # only where Spark runs
+
+    return archived(tmp_path_factory.mktemp("archive"))
+
+
 @pytest.fixture
 def registry(tmp_path: Path) -> Registry:
     """Some subscriptions of all kinds."""

@@ -1,39 +1,20 @@
-"""What befalls a pipeline that keeps posts in the tests of the past? A play: posts and subscriptions with a past come.
-
-``python -m tests.spark.pasts FOLDER SEED POINT`` plays it, and is killed with all its processes when it is at the
-point, or a little later. Whoever plays it again with the same folder and seed goes on where it was.
-"""
+"""What befalls a pipeline that keeps posts in the tests of the past? Posts and subscriptions with a past come."""
 
 from __future__ import annotations
 
-import os
 import random
-import signal
-import sys
-import threading
-import time
-from dataclasses import dataclass
 from datetime import timedelta
-from functools import partial
-from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from pyspark.sql import SparkSession
-
 from tests.spark import oracle
-from tests.spark.driver import STEPS, aim, session_of
+from tests.spark.plays import Play, play_until_killed
 from tidings.cluster import kept_posts
-from tidings.cluster.delta import DeltaSink
 from tidings.cluster.kept_posts import KeptPosts
 from tidings.cluster.learning import Learn, MappingLearner
 from tidings.cluster.past import PipelinePast
-from tidings.cluster.pipeline_folder import PipelineFolder
 from tidings.cluster.releases import Plan, Releases
-from tidings.cluster.sinks import ParquetSink
-from tidings.registry import Registry
 from tidings.spark.pipeline import Pipeline, Running
-from tidings.spark.sources import posts_from_files
 
 SCENES = 5
 KEEP = timedelta(days=1)
@@ -57,35 +38,19 @@ POINTS = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class PastPlay:
+class PastPlay(Play):
     """Five scenes, in each of which posts come, and mostly subscriptions that ask for those of scenes before.
 
     The seed says who, which sink takes the matches and how the index is laid out.
     """
 
-    folder: Path
-    session: SparkSession
-    seed: int
-
-    @property
-    def registry(self) -> Registry:
-        return Registry(self.folder / "registry")
-
-    @property
-    def home(self) -> PipelineFolder:
-        return PipelineFolder(self.folder / "state")
-
-    @property
-    def posts(self) -> Path:
-        return self.folder / "posts"
+    __slots__ = ()
 
     @property
     def layout(self) -> str:
         return ("replicated", "words", "hybrid")[self.seed % 3]
 
     def play(self) -> None:
-        """From the scene that was under way to the last."""
         with patch.multiple(kept_posts, MANY_SECTIONS=2, SMALL_POSTS=700):
             self._play()
 
@@ -117,24 +82,9 @@ class PastPlay:
         return int(file.read_text()) if file.exists() else 0
 
     def _pipeline(self) -> Pipeline:
-        sink = (DeltaSink if self.seed % 2 else ParquetSink)(self.folder / "matches")
-        stream = posts_from_files(self.session, self.posts, files_per_batch=1)
         plan = Plan("replicated") if self.layout == "replicated" else Plan("partitioned", 3)
-        return Pipeline(stream, self.registry, sink, self.home.path, plan=plan, keep=KEEP)
-
-
-def main() -> None:
-    os.setsid()  # a group of its own, which is killed together
-    os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
-    folder, seed, point = sys.argv[1:]
-    play = PastPlay(Path(folder), session_of("local[2,4]"), int(seed))
-    late_s = random.Random(seed).uniform(0, 3) if int(seed) % 5 == 4 else 0.0
-    kill = partial(os.killpg, 0, signal.SIGKILL)
-    aim(point, threading.Timer(late_s, kill).start if late_s else kill, STEPS | OF_PASTS)
-    play.play()
-    time.sleep(late_s)
-    os.killpg(0, signal.SIGTERM)  # it never came there, which is told by how it ends
+        return Pipeline(self.stream(), self.registry, self.sink(), self.home.path, plan=plan, keep=KEEP)
 
 
 if __name__ == "__main__":
-    main()
+    play_until_killed(PastPlay, OF_PASTS, late_every=5)

@@ -1,49 +1,31 @@
-"""What befalls a pipeline that learns in the tests of switches? A play: posts come, and mappings and plans change.
-
-``python -m tests.spark.switches FOLDER SEED POINT`` plays it, and is killed with all its processes when it is at the
-point, or a little later. Whoever plays it again with the same folder and seed goes on where it was.
-"""
+"""What befalls a pipeline that learns in the tests of switches? Posts come, and mappings and plans change."""
 
 from __future__ import annotations
 
-import os
 import random
-import signal
-import sys
-import threading
-import time
-from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any, get_args
 from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import SparkSession
 
 from tests.spark import oracle
-from tests.spark.driver import STEPS, aim, session_of
+from tests.spark.plays import Play, play_until_killed
 from tidings.cluster import Cluster
-from tidings.cluster.delta import DeltaSink
 from tidings.cluster.following import Balance
 from tidings.cluster.learning import Learn, MappingLearner
 from tidings.cluster.mappings import Figures, MappingPage, Mappings
-from tidings.cluster.pipeline_folder import PipelineFolder
 from tidings.cluster.preparing import SMALL_BYTES, Preparer
 from tidings.cluster.releases import Plan
 from tidings.cluster.seen import Seen
 from tidings.cluster.shares import Shares
-from tidings.cluster.sinks import ParquetSink
 from tidings.model import DataError
 from tidings.partitioning import Mapping, Move, NamedParcels, Owners
 from tidings.placement import PlacerName
-from tidings.registry import Registry
 from tidings.spark import batches
 from tidings.spark.batches import Handler
 from tidings.spark.pipeline import Pipeline, Running
-from tidings.spark.sinks import Sink
-from tidings.spark.sources import posts_from_files
 
 SCENES = 5
 OF_SWITCHES: dict[str, tuple[Any, str]] = {
@@ -79,21 +61,10 @@ MOVING_POINTS = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Play:
+class SwitchPlay(Play):
     """Five scenes, in each of which posts come; the seed says what else happens, and who compiles a new mapping."""
 
-    folder: Path
-    session: SparkSession
-    seed: int
-
-    @property
-    def registry(self) -> Registry:
-        return Registry(self.folder / "registry")
-
-    @property
-    def home(self) -> PipelineFolder:
-        return PipelineFolder(self.folder / "state")
+    __slots__ = ()
 
     @property
     def is_moving(self) -> bool:
@@ -106,7 +77,6 @@ class Play:
         return self.is_moving and self.seed % 3 == 0
 
     def play(self) -> None:
-        """From the scene that was under way to the last."""
         small_bytes = 0 if self.is_prepared else SMALL_BYTES
         with patch.object(batches, "Preparer", partial(Preparer, small_bytes=small_bytes)):
             self._play()
@@ -139,19 +109,20 @@ class Play:
         if running is not None:
             running.stop()
 
-    @property
-    def posts(self) -> Path:
-        return self.folder / "posts"
-
     def _pipeline(self) -> Pipeline:
-        sink: Sink = (DeltaSink if self.seed % 2 else ParquetSink)(self.folder / "matches")
-        stream = posts_from_files(self.session, self.posts, files_per_batch=1)
         rule = Learn("salb", after_posts=250 if self.seed % 3 == 0 else 0)
         plan = Plan("partitioned", self._noted("plan"))
         placer = get_args(PlacerName)[(self.seed + 2) % 3]
         balance = Balance(uneven=1.05, hits=1, pause=0) if self.is_moving else None
         return Pipeline(
-            stream, self.registry, sink, self.home.path, plan=plan, learn=rule, placement=placer, balance=balance
+            self.stream(),
+            self.registry,
+            self.sink(),
+            self.home.path,
+            plan=plan,
+            learn=rule,
+            placement=placer,
+            balance=balance,
         )
 
     def _switch(self, deed: str, rng: random.Random) -> None:
@@ -199,18 +170,5 @@ class Play:
         return int(path.read_text()) if path.exists() else 0
 
 
-def main() -> None:
-    os.setsid()  # a group of its own, which is killed together
-    os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
-    folder, seed, point = sys.argv[1:]
-    play = Play(Path(folder), session_of("local[2,4]"), int(seed))
-    late_s = random.Random(seed).uniform(0, 3) if int(seed) % 3 == 2 else 0.0
-    kill = partial(os.killpg, 0, signal.SIGKILL)
-    aim(point, threading.Timer(late_s, kill).start if late_s else kill, STEPS | OF_SWITCHES)
-    play.play()
-    time.sleep(late_s)
-    os.killpg(0, signal.SIGTERM)  # it never came there, which is told by how it ends
-
-
 if __name__ == "__main__":
-    main()
+    play_until_killed(SwitchPlay, OF_SWITCHES, late_every=3)

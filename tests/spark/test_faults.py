@@ -18,7 +18,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.spark.driver import STEPS, Driver, aim
-from tests.spark.faults import FILES, POINTS, Fault, Trial, archived, faults, stay_at
+from tests.spark.faults import FILES, POINTS, Fault, Trial, faults, stay_at
 from tools.kafka import Broker
 
 pytestmark = [
@@ -71,11 +71,6 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         pytest.skip("mounts a small file system, which takes a Linux and its root")
     yield tmp_path
     subprocess.run(["umount", "--lazy", str(disk)], check=True)
-
-
-@pytest.fixture(scope="session")
-def java(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return archived(tmp_path_factory.mktemp("archive"))
 
 
 def test_the_chains_have_all_kinds_of_faults_and_kill_a_driver_at_each_point() -> None:

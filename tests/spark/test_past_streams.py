@@ -5,24 +5,19 @@ A run can be repeated by its seed: ``pytest -m slow tests/spark/test_past_stream
 
 from __future__ import annotations
 
-import os
 import random
-import subprocess
-import sys
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.dataset as ds
 import pytest
-from deltalake import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 
 from tests.spark import oracle
-from tests.spark.faults import ROOT, archived, stay_at
+from tests.spark.faults import stay_at
 from tests.spark.pasts import KEEP, POINTS, SCENES, PastPlay
+from tests.spark.plays import killed, shuffled_point
 from tidings.cluster.overload import Overload
 from tidings.cluster.pipeline_folder import PipelineFolder
 from tidings.cluster.releases import Plan
@@ -35,52 +30,17 @@ pytestmark = pytest.mark.spark
 SEEDS = range(len(POINTS) + 2)
 
 
-@pytest.fixture(scope="session")
-def java(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return archived(tmp_path_factory.mktemp("archive"))
-
-
 def check(play: PastPlay) -> int:
     """What the sink and the reports hold is what brute force finds; how many matches are past."""
     expected = oracle.expected(play.home.path, play.registry, keep=KEEP)
-    files = [file for files in oracle.batches_of_files(play.home.path).values() for file in files]
-    assert sorted(files) == sorted(play.posts.glob("*.parquet")) and len(files) == SCENES
-    matches = play.folder / "matches"
-    found = (
-        pa.table(DeltaTable(matches).to_pyarrow_table())
-        if play.seed % 2
-        else ds.dataset(matches, partitioning="hive").to_table()
-    )
-    assert oracle.rows_of(found) == sorted(row for rows in expected.values() for row in rows)
-    past = 0
-    for batch, rows in expected.items():
-        report = play.home.journal.report(batch)
-        assert report is not None and report.matches == len(rows)
-        past += 0 if report.past is None else report.past.matches
-    return past
-
-
-def point_of(seed: int) -> str:
-    """Where a run is killed: all points in turn, in another order than the layouts and sinks."""
-    points = POINTS.copy()
-    random.Random(5).shuffle(points)
-    return points[seed % len(points)]
-
-
-def killed(folder: Path, seed: int, point: str, java: str = "") -> int:
-    """The signal that ended a play."""
-    command = [sys.executable, "-m", "tests.spark.pasts", str(folder), str(seed), point]
-    with (folder / "log").open("w") as log:
-        ended = subprocess.run(
-            command, cwd=ROOT, env=os.environ | {"DRIVER_JAVA": java}, stdout=log, stderr=log, check=False
-        )
-    assert ended.returncode in (-9, -15), (folder / "log").read_text()[-3000:]
-    return -ended.returncode
+    play.check(expected, SCENES)
+    reports = [play.home.journal.report(batch) for batch in expected]
+    return sum(report.past.matches for report in reports if report is not None and report.past is not None)
 
 
 @pytest.mark.timeout(600)
 def test_new_subscriptions_of_a_stream_that_is_killed_have_their_past_once(tmp_path: Path, spark: SparkSession) -> None:
-    assert killed(tmp_path, 1, "after match 3") == 9
+    assert killed("pasts", tmp_path, 1, "after match 3") == 9
     play = PastPlay(tmp_path, spark, 1)
     play.play()
     assert check(play) > 0
@@ -92,11 +52,12 @@ def test_new_subscriptions_of_a_stream_that_is_killed_have_their_past_once(tmp_p
 def test_past_and_future_of_streams_that_are_killed_at_any_point_are_exact(
     tmp_path: Path, spark: SparkSession, java: str, seed: int
 ) -> None:
-    how = killed(tmp_path, seed, point_of(seed), java)
+    point = shuffled_point(POINTS, seed)
+    how = killed("pasts", tmp_path, seed, point, java)
     play = PastPlay(tmp_path, spark, seed)
     play.play()
     past = check(play)
-    print(f"run {seed}: {'killed' if how == 9 else 'never'} {point_of(seed)}; {past} matches are past", flush=True)
+    print(f"run {seed}: {'killed' if how == 9 else 'never'} {point}; {past} matches are past", flush=True)
 
 
 def rows_taken(found: dict[int, list[oracle.Row]]) -> Callable[[DataFrame, int], None]:

@@ -43,7 +43,11 @@ def posts(tmp_path: Path, spark: SparkSession) -> DataFrame:
     return posts_from_files(spark, tmp_path / "posts", files_per_batch=1)
 
 
-@pytest.mark.parametrize("plan", [Plan("replicated"), Plan("partitioned", 3)], ids=lambda plan: plan.layout)
+@pytest.mark.parametrize(
+    "plan",
+    [Plan("replicated"), pytest.param(Plan("partitioned", 3), marks=pytest.mark.quick)],
+    ids=lambda plan: plan.layout,
+)
 def test_each_batch_finds_what_brute_force_finds_at_its_version(
     plan: Plan, tmp_path: Path, posts: DataFrame, registry: Registry
 ) -> None:

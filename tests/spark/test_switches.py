@@ -5,23 +5,17 @@ A run can be repeated by its seed: ``pytest -m slow tests/spark/test_switches.py
 
 from __future__ import annotations
 
-import os
 import random
-import subprocess
-import sys
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.dataset as ds
 import pytest
-from deltalake import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 
 from tests.spark import oracle
-from tests.spark.faults import ROOT, archived
-from tests.spark.switches import FIRST_MOVING, MOVING_POINTS, POINTS, SCENES, Play
+from tests.spark.plays import killed, shuffled_point
+from tests.spark.switches import FIRST_MOVING, MOVING_POINTS, POINTS, SCENES, SwitchPlay
 from tidings.cluster.journal import Pin
 from tidings.cluster.learning import Learn
 from tidings.cluster.mappings import MappingPage
@@ -38,56 +32,26 @@ pytestmark = pytest.mark.spark
 SEEDS = range(FIRST_MOVING + len(MOVING_POINTS))
 
 
-@pytest.fixture(scope="session")
-def java(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return archived(tmp_path_factory.mktemp("archive"))
-
-
-def check(play: Play) -> list[Pin]:
+def check(play: SwitchPlay) -> list[Pin]:
     """What the sink and the reports hold is what brute force finds; the pins of all batches."""
     expected = oracle.expected(play.home.path, play.registry)
-    files = [file for files in oracle.batches_of_files(play.home.path).values() for file in files]
-    assert sorted(files) == sorted(play.posts.glob("*.parquet")) and len(files) == SCENES
-    matches = play.folder / "matches"
-    found = (
-        pa.table(DeltaTable(matches).to_pyarrow_table())
-        if play.seed % 2
-        else ds.dataset(matches, partitioning="hive").to_table()
-    )
-    rows = oracle.rows_of(found)
-    assert rows == sorted(row for rows in expected.values() for row in rows) and len(rows) > 100
+    assert len(play.check(expected, SCENES)) > 100
     pins = [pin for batch in sorted(expected) if (pin := play.home.journal.pin(batch))]
-    for pin in pins:
-        report = play.home.journal.report(pin.batch)
-        assert report is not None and report.matches == len(expected[pin.batch])
     assert play.is_prepared or len(list(play.home.releases.glob("release-*.json"))) <= 2
     return pins
 
 
 def point_of(seed: int) -> str:
-    """Where a run is killed: all points in turn, in another order than the plays that are killed there."""
+    """Where a run is killed: all points in turn."""
     if seed >= FIRST_MOVING:
         return MOVING_POINTS[seed - FIRST_MOVING]
-    points = POINTS.copy()
-    random.Random(5).shuffle(points)
-    return points[seed % len(points)]
-
-
-def killed(folder: Path, seed: int, point: str, java: str = "") -> int:
-    """The signal that ended a play."""
-    command = [sys.executable, "-m", "tests.spark.switches", str(folder), str(seed), point]
-    with (folder / "log").open("w") as log:
-        ended = subprocess.run(
-            command, cwd=ROOT, env=os.environ | {"DRIVER_JAVA": java}, stdout=log, stderr=log, check=False
-        )
-    assert ended.returncode in (-9, -15), (folder / "log").read_text()[-3000:]
-    return -ended.returncode
+    return shuffled_point(POINTS, seed)
 
 
 @pytest.mark.timeout(600)
 def test_a_switch_in_a_stream_that_is_killed_loses_and_doubles_nothing(tmp_path: Path, spark: SparkSession) -> None:
-    assert killed(tmp_path, 9, "after place 2") == 9
-    play = Play(tmp_path, spark, 9)
+    assert killed("switches", tmp_path, 9, "after place 2") == 9
+    play = SwitchPlay(tmp_path, spark, 9)
     play.play()
     pins = check(play)
     assert len({pin.mapping for pin in pins}) >= 3 and len({pin.matchers for pin in pins}) >= 2
@@ -99,8 +63,8 @@ def test_a_switch_in_a_stream_that_is_killed_loses_and_doubles_nothing(tmp_path:
 def test_switches_and_moves_in_streams_that_are_killed_at_any_point_lose_and_double_nothing(
     tmp_path: Path, spark: SparkSession, java: str, seed: int
 ) -> None:
-    how = killed(tmp_path, seed, point_of(seed), java)
-    play = Play(tmp_path, spark, seed)
+    how = killed("switches", tmp_path, seed, point_of(seed), java)
+    play = SwitchPlay(tmp_path, spark, seed)
     play.play()
     pins = check(play)
     print(
@@ -109,7 +73,7 @@ def test_switches_and_moves_in_streams_that_are_killed_at_any_point_lose_and_dou
 
 
 def test_a_rule_learns_in_the_background_and_the_next_batch_has_it(tmp_path: Path, spark: SparkSession) -> None:
-    play = Play(tmp_path, spark, 1)
+    play = SwitchPlay(tmp_path, spark, 1)
     play.registry.add(oracle.subscriptions(random.Random(1), 150))
     oracle.write_posts(play.posts, 0)
     stream = posts_from_files(spark, play.posts, files_per_batch=1)
@@ -132,7 +96,7 @@ def test_a_rule_learns_in_the_background_and_the_next_batch_has_it(tmp_path: Pat
 def test_a_batch_that_failed_is_run_again_with_the_placement_of_its_pin(
     tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    play, rng = Play(tmp_path, spark, 1), random.Random(1)
+    play, rng = SwitchPlay(tmp_path, spark, 1), random.Random(1)
     play.registry.add(oracle.subscriptions(rng, 150))
     oracle.write_posts(play.posts, 0)
     stream, plan = posts_from_files(spark, play.posts, files_per_batch=1), Plan("partitioned", 4)

@@ -7,9 +7,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.storage.plain import ManualClock, opened
 from tidings.model import DataError
 from tidings.storage import LATEST, DualDB, MemorySpace, RepQueries
@@ -20,12 +21,12 @@ STEPS = st.lists(
 )
 
 
-@pytest.mark.parametrize(("kind", "examples"), [("memory", 60), ("rocks", 5)])
+@pytest.mark.parametrize(("kind", "count"), [("memory", 60), ("rocks", 5)])
 @pytest.mark.parametrize("overlapping", [False, True])
 def test_polls_find_what_a_store_of_subscriptions_finds_if_nothing_ends(
-    kind: str, examples: int, overlapping: bool
+    kind: str, count: int, overlapping: bool
 ) -> None:
-    @settings(max_examples=examples)
+    @examples(count)
     @given(STEPS, st.sampled_from([0, 1_000_000]))
     def check(steps: list[tuple[str, bytes, int]], memory: int) -> None:
         clock = ManualClock()

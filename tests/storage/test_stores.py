@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.examples import examples
@@ -86,7 +86,7 @@ HIERARCHIES: dict[str, tuple[Granularity, list[bytes], Callable[[bytes, bytes], 
 def test_a_store_finds_what_a_list_of_all_operations_says(kind: str, name: str, hierarchy: str) -> None:
     granularity, choice, meets = HIERARCHIES[hierarchy]
 
-    @settings(max_examples=EXAMPLES[kind])
+    @examples(EXAMPLES[kind])
     @given(st.data())
     def check(data: st.DataObject) -> None:
         plain, clock, memory = Plain(meets), ManualClock(), dict[str, MemorySpace]()

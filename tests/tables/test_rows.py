@@ -134,7 +134,9 @@ def test_rows_are_refused_alike_column_by_column_and_one_by_one(ts: pa.Array) ->
         ({"topic": [["a"] * 1_001]}, "1,001 topics; at most 1,000"),
         ({"note": ["x" * 1_000_001]}, "1,000,001 characters; at most 1,000,000"),
         ({"text": ["x" * 1_000_001]}, "1,000,001 characters; at most 1,000,000"),
-        ({f"n{n}": [n] for n in range(10_001)}, "10,001 attributes; at most 10,000"),
+        pytest.param(
+            {f"n{n}": [n] for n in range(10_001)}, "10,001 attributes; at most 10,000", marks=pytest.mark.thorough
+        ),
     ],
 )
 def test_a_row_over_a_limit_is_rejected_alike_by_row_and_by_column(columns: dict[str, object], reason: str) -> None:

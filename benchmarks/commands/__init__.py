@@ -1,0 +1,1 @@
+"""The commands of ``python -m benchmarks``, by what they measure. Heavy modules are imported when a command runs."""
