@@ -51,7 +51,7 @@ class On:
     mark: str = "table/1"
 
 
-class Governed:
+class GovernedPlay:
     """A governor, and a source that is read at 100 posts a second, with the clock in hand."""
 
     def __init__(self, folder: Path, every_s: float = 0.0, control: Literal["capacity", "levels"] = "levels") -> None:
@@ -97,7 +97,7 @@ def plan_batch(home: PipelineFolder, batch: int, end: int) -> None:
 
 
 def test_the_level_goes_up_when_posts_wait_and_down_again(tmp_path: Path) -> None:
-    play = Governed(tmp_path)
+    play = GovernedPlay(tmp_path)
     assert play.batches(10, rate=80) == [0] * 10
     levels = play.batches(60, rate=250)
     assert levels[:2] == [0, 0] and max(levels) <= 4
@@ -109,7 +109,7 @@ def test_the_level_goes_up_when_posts_wait_and_down_again(tmp_path: Path) -> Non
 
 
 def test_what_was_decided_outlives_the_process_and_nothing_to_do_ends_it(tmp_path: Path) -> None:
-    play = Governed(tmp_path)
+    play = GovernedPlay(tmp_path)
     play.batches(40, rate=450)
     level = GovernorState.read(play.home.overload).level
     other = Governor(play.home, play.governor.overload, clock=lambda: play.now_s)
@@ -136,7 +136,7 @@ def test_what_waits_begins_where_the_last_batch_has_ended(tmp_path: Path) -> Non
 
 
 def test_the_time_between_two_batches_is_no_delay(tmp_path: Path) -> None:
-    assert Governed(tmp_path, every_s=10).batches(10, rate=90, seconds=10.0) == [0] * 10
+    assert GovernedPlay(tmp_path, every_s=10).batches(10, rate=90, seconds=10.0) == [0] * 10
 
 
 def test_a_source_that_says_nothing_is_judged_by_how_long_batches_take(tmp_path: Path) -> None:
@@ -212,7 +212,7 @@ def test_posts_that_waited_for_a_compiled_index_are_no_overload(tmp_path: Path) 
     """The batch that compiles, and the next one, which has what came meanwhile; in both kinds of control."""
     controls: tuple[Literal["capacity", "levels"], ...] = ("capacity", "levels")
     for control in controls:
-        play = Governed(tmp_path / control, control=control)
+        play = GovernedPlay(tmp_path / control, control=control)
         play.batches(12, rate=20)
         memory = GovernorState.read(play.home.overload).memory.batches
         assert play.batches(1, rate=20, compiles_s=20.0) == [0]
@@ -221,14 +221,14 @@ def test_posts_that_waited_for_a_compiled_index_are_no_overload(tmp_path: Path) 
 
 
 def test_the_first_batch_of_a_process_is_graded_though_nothing_is_left_out(tmp_path: Path) -> None:
-    play = Play(tmp_path, control="capacity")
+    play = GovernedPlay(tmp_path, control="capacity")
     first = play.governor.cut(0, On(), is_first=True)
     assert first is not None and (first.level, first.looked_at, first.floor, first.spared) == (0, 1.0, -1, 0.0)
     assert play.governor.cut(1, On()) is None
 
 
 def test_a_spike_is_shed_to_capacity_and_nothing_is_shed_after_it(tmp_path: Path) -> None:
-    play = Governed(tmp_path, control="capacity")
+    play = GovernedPlay(tmp_path, control="capacity")
     assert set(play.batches(12, rate=50)) == {0}
     spike = play.batches(40, rate=250)
     lag_s = (play.seen[-1][1] - play.posts) / 250

@@ -99,7 +99,7 @@ class Governed:
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
 
-    def cut(self, *_: object) -> Cut | None:
+    def cut(self, *_: object, **__: object) -> Cut | None:
         return self._rng.choice([None, Cut(1, "random", 1.0, 1.0, 0.0, looked_at=0.0)])  # all or nothing is matched
 
     def learn(self, *_: Any, **__: Any) -> None:
