@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence as Steps
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from tidings.analysis import FOLDED, TEXT, Analyser
 from tidings.language.formulas import Formula
@@ -32,10 +33,13 @@ from tidings.model.query import (
     Within,
     Word,
 )
-from tidings.model.values import equality_texts
+from tidings.model.values import equality_texts, instant_text, number_text
 
 MIN_PREFIX_CHARS = 2
 MAX_PHRASE_WORDS = 100
+EXACT_FLOAT = 2.0**53
+"""Below it no two whole numbers are one float64."""
+
 NOTHING_LEFT = "nothing is left of it but stop words and signs, which are dropped from posts; add a telling word"
 
 
@@ -94,6 +98,8 @@ def resolve(atom: Atom, analyser: Analyser) -> SimpleAtom | None:
     >>> resolve(Word("covid-19"), Analyser())
     Sequence(words=('covid', '19'), offsets=(0, 1), slop=0)
     """
+    if isinstance(atom, Range):
+        atom = _one_value(atom)
     if analyser.fields.kinds and isinstance(atom, Equals | Piece | Near):
         kind = analyser.fields.kind(atom.name)
         if kind == TEXT:
@@ -114,6 +120,16 @@ def resolve(atom: Atom, analyser: Analyser) -> SimpleAtom | None:
             raise QueryError(f"{atom.name!r} is no text of words: '~' needs a field of the kind text", None, atom)
         case _:
             return atom
+
+
+def _one_value(asked: Range) -> Range | Equals:
+    """``[x TO x]`` is the equality ``name:x``, which is found by its term."""
+    value = asked.low
+    if value is None or value != asked.high:
+        return asked
+    if isinstance(value, datetime):
+        return Equals(asked.name, instant_text(value))
+    return Equals(asked.name, number_text(value)) if abs(value) < EXACT_FLOAT else asked
 
 
 def _sequence(text: str, slop: int, source: Atom, analyser: Analyser) -> Sequence | None:

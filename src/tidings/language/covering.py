@@ -19,6 +19,7 @@ from datetime import UTC, datetime, timedelta
 
 from tidings.analysis import ENGLISH, Analyser
 from tidings.language.atoms import (
+    EXACT_FLOAT,
     FieldPrefix,
     FieldWords,
     FormPrefix,
@@ -51,7 +52,6 @@ from tidings.model.values import instant_text, number_text, read_instant, read_n
 
 _DOMAINS = {"lat": (-90.0, 90.0), "lon": (-180.0, 180.0)}
 _ONE_VALUE = frozenset({"id", "ts", *_DOMAINS})
-_EXACT_FLOAT = 2.0**53
 _SLACK_M = 0.01
 _LARGEST = math.nextafter(math.inf, 0)
 
@@ -230,7 +230,7 @@ class _Value:
         if isinstance(value, datetime):
             return frozenset({instant_text(value)})
         # Beyond 2^53 several whole numbers are one float64.
-        return frozenset({number_text(value)}) if abs(value) < _EXACT_FLOAT else None
+        return frozenset({number_text(value)}) if abs(value) < EXACT_FLOAT else None
 
     def _implies_range(self, asked: Range) -> bool:
         low, high = closed(asked)

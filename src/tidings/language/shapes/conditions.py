@@ -203,9 +203,10 @@ class Ranges:
 
     @property
     def are_carried(self) -> BoolArray:
-        """Those that hold some number: whatever else is refused, or filed nowhere, by the parser's way."""
+        """Those that hold several numbers: of the others one is an equality, and none is refused or filed nowhere."""
         low, high = self.closed()
-        return low <= high
+        carried: BoolArray = low < high
+        return carried
 
     def closed(self) -> tuple[FloatArray, FloatArray]:
         """The bounds as :func:`tidings.language.covering.closed` gives them."""
