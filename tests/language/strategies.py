@@ -11,10 +11,12 @@ from tidings.analysis import Analyser
 from tidings.language import normal_form
 from tidings.model import (
     And,
+    Anywhere,
     Circle,
     Contains,
     EndsWith,
     Equals,
+    InNetwork,
     Not,
     Or,
     Phrase,
@@ -126,6 +128,8 @@ writable_atoms: st.SearchStrategy[Query] = st.one_of(
     st.builds(Contains, _names, _text, st.booleans()),
     _wildcards(),
     st.builds(Regex, _names, patterns, st.booleans()),
+    st.builds(Anywhere, _text.filter(lambda t: t.strip() and "*" not in t), st.integers(0, 100)),
+    st.builds(InNetwork, _names, st.ip_addresses().map(lambda own: f"{own}/{own.max_prefixlen // 3}")),
     _ranges(),
     st.builds(Present, _names),
     st.one_of(_rectangles(), _circles).map(Within),
@@ -175,6 +179,7 @@ ATOM_KINDS: dict[str, st.SearchStrategy[Query]] = {
         st.sampled_from(WORDS + STOP_WORDS).map(Word),
         st.builds(Phrase, _words_in_a_row, st.integers(0, 2)),
         st.sampled_from(["fi", "flo", "sm", "th"]).map(Prefix),
+        st.builds(Anywhere, _words_in_a_row, st.integers(0, 1)),
     ),
     "value": st.one_of(
         st.builds(Equals, st.sampled_from(["symbol", "price"]), st.sampled_from([*SYMBOLS, "2", "2.0"]), st.booleans()),
@@ -191,6 +196,7 @@ ATOM_KINDS: dict[str, st.SearchStrategy[Query]] = {
         st.builds(
             Regex, st.just("symbol"), st.sampled_from(["A.?", "[AB]+", "(a|5)B*", ".", "(?i)a.*"]), st.booleans()
         ),
+        st.builds(InNetwork, st.just("symbol"), st.sampled_from(["10.0.0.0/8", "10.1.0.0/16", "::/1"])),
         _small_ranges(),
         st.sampled_from(["symbol", "price", "lat"]).map(Present),
     ),
@@ -201,7 +207,7 @@ small_atoms: st.SearchStrategy[Query] = st.one_of(list(ATOM_KINDS.values()))
 small_queries = trees(small_atoms)
 
 _values = st.one_of(
-    st.sampled_from([*SYMBOLS, "AB", "aB", "abb", "2"]),
+    st.sampled_from([*SYMBOLS, "AB", "aB", "abb", "2", "10.1.2.3", "10.2.0.0/16", "::1", "smoke, fire", "drill"]),
     st.integers(0, 5),
     st.sampled_from([0.5, 2.0, 2.5]),
     st.booleans(),
@@ -234,6 +240,11 @@ def random_publication(rng: random.Random) -> Publication:
         "aB",
         "abb",
         "2",
+        "10.1.2.3",
+        "10.2.0.0/16",
+        "::1",
+        "smoke, fire",
+        "drill",
         0,
         1,
         2,

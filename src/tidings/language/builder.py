@@ -8,9 +8,22 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from tidings.model.errors import QueryError
-from tidings.model.query import ANY, Contains, EndsWith, Equals, Near, Query, Range, Regex, StartsWith, Wildcard, Within
+from tidings.model.query import (
+    ANY,
+    Contains,
+    EndsWith,
+    Equals,
+    InNetwork,
+    Near,
+    Query,
+    Range,
+    Regex,
+    StartsWith,
+    Wildcard,
+    Within,
+)
 from tidings.model.region import Circle, Rectangle, checked_degrees
-from tidings.model.values import read_instant, read_number
+from tidings.model.values import network_text, read_instant, read_number
 
 T = TypeVar("T")
 
@@ -87,6 +100,8 @@ def value(parts: Sequence[Token]) -> Condition:
     if len(parts) == 1 and first.lastgroup == "BARE" and ".." in text_of(first):
         bounds = [bound(first, side, " on each side of '..'") for side in text_of(first).split("..", 1)]
         return lambda name: at(first, Range, name, *bounds)
+    if len(parts) == 1 and first.lastgroup == "BARE" and network_text(text_of(first)):
+        return lambda name: at(first, InNetwork, name, text_of(first))
     texts, signs = _pattern(parts)
     literals = [part for part in parts if part.lastgroup not in MARKS]
     folded = [part.lastgroup == "FOLDED" for part in literals]

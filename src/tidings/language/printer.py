@@ -8,11 +8,13 @@ from datetime import datetime
 from tidings.model.errors import QueryError
 from tidings.model.query import (
     And,
+    Anywhere,
     Atom,
     Bound,
     Contains,
     EndsWith,
     Equals,
+    InNetwork,
     Near,
     Not,
     Or,
@@ -30,7 +32,7 @@ from tidings.model.query import (
     Word,
 )
 from tidings.model.region import Rectangle, Region
-from tidings.model.values import instant_text, number_text
+from tidings.model.values import instant_text, network_text, number_text
 
 _BARE_VALUE = re.compile(
     r"""(?!OR$|TO$|-(?![0-9]))[^\s\x00-\x1f()\[\]{}"“”„*?=!~<>≤≥≠/][^\s\x00-\x1f()\[\]{}"“”„*?]*"""
@@ -72,10 +74,16 @@ def _atom_text(atom: Atom) -> str:
             return f"{text}*"
         case Phrase(text, slop):
             return _quoted(text) + (f"~{slop}" if slop else "")
+        case Anywhere(text, slop):
+            return (
+                f"any:{text}" if text.isalnum() and not slop else f"any:{_quoted(text)}" + (f"~{slop}" if slop else "")
+            )
         case Equals() | StartsWith() | EndsWith() | Contains() | Wildcard() | Regex():
             return f"{atom.name}:{_asked_text(atom)}"
         case Near(name, text, slop):
             return f"{name}:{_quoted(text)}~{slop}"
+        case InNetwork(name, network):
+            return f"{name}:{network}"
         case Range():
             return f"{atom.name}:{_range_text(atom)}"
         case Present(name):
@@ -116,7 +124,8 @@ def _quoted(text: str) -> str:
 
 
 def _value_text(value: str, bare: re.Pattern[str] = _BARE_VALUE) -> str:
-    return value if bare.fullmatch(value) and ".." not in value else _quoted(value)
+    is_bare = bare.fullmatch(value) and ".." not in value and network_text(value) is None
+    return value if is_bare else _quoted(value)
 
 
 def _range_text(asked: Range) -> str:

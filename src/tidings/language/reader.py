@@ -4,8 +4,9 @@
     all   = one {["AND"] one}
     one   = {"NOT" | "-"} atom
     atom  = "(" any ")" | word ["*"] | quoted ["~" number] | "has:" name
+          | "any:" list(word | quoted ["~" number])
           | name ":" list(value) | "topic:" list(path) | "bounding_box:" place | "point_radius:" place
-    list  = item | "(" item {"OR" item} ")", in a field of words "(" item {["OR"] item} ")"
+    list  = item | "(" item {"OR" item} ")", of words "(" item {["OR"] item} ")"
     value = [part] {mark [part]} | "/" pattern "/" ["i"] | (">" | ">=" | "<" | "<=") bare
           | ("[" | "{") bound "TO" bound ("]" | "}")
     part  = ["i"] quoted | bare
@@ -40,13 +41,14 @@ _AND, _OR, _NOT = (rf"""(?P<{word}>{word}(?=[\s()"“”„]|$))""" for word in 
 
 _SIGN = signs(
     *(_NOT, _AND, _OR),
-    *(rf"(?P<{name}>{name}:)" for name in ("bounding_box", "point_radius", "topic", "has")),
+    *(rf"(?P<{name}>{name}:)" for name in ("bounding_box", "point_radius", "topic", "has", "any")),
     rf"(?P<FIELD>{tree.ATTRIBUTE_NAME}:)",
     rf"(?P<PREFIX>{tree.BARE_WORD}\*(?=[\s()]|$))",
     rf"(?P<WORD>{tree.BARE_WORD})",
     _QUOTED,
     r"(?P<MINUS>-(?=[^\s)\-]))|(?P<OPEN>\()|(?P<CLOSE>\))|(?P<END>\Z)",
 )
+_WORDS = signs(_QUOTED, rf"(?P<WORD>{tree.BARE_WORD})")
 _SLOP = signs(r"~(?P<SLOP>[0-9]{1,9})")
 _LIST = signs(r"(?P<OPEN>\()")
 _LIST_GOES_ON = signs(_OR, r"(?P<CLOSE>\))")
@@ -138,6 +140,11 @@ class QueryReader(Scanner):
                 return _joined(
                     Or, [_joined(And, [self._placed(sign, build, name) for build in all_of]) for all_of in conditions]
                 )
+            case "any":
+                words = self._listed(self._words, beside=True)
+                return _joined(
+                    Or, [_joined(And, [self._placed(sign, tree.Anywhere, *own) for own in all_of]) for all_of in words]
+                )
             case "bounding_box":
                 return self._placed(sign, builder.box, sign, self._coordinates())
             case "point_radius":
@@ -178,6 +185,12 @@ class QueryReader(Scanner):
                 break
         self._in_list = False
         return items
+
+    def _words(self) -> tuple[str, int]:
+        """A word or a phrase that is looked for anywhere, and its slop."""
+        words = self.token(_WORDS, 'a word or a phrase, as in any:fire or any:"white house"')
+        slop = self.maybe(_SLOP) if words.lastgroup == "QUOTED" else None
+        return builder.unquoted(words), int(text_of(slop)) if slop else 0
 
     def _value(self) -> builder.Condition:
         first = self.token(_VALUE, "a value")

@@ -11,10 +11,12 @@ from tidings.model.errors import (
 from tidings.model.publication import Publication
 from tidings.model.query import (
     And,
+    Anywhere,
     Atom,
     Contains,
     EndsWith,
     Equals,
+    InNetwork,
     Near,
     Not,
     Or,
@@ -36,6 +38,7 @@ from tidings.model.values import Value
 
 __all__ = [
     "And",
+    "Anywhere",
     "Atom",
     "Circle",
     "Contains",
@@ -43,6 +46,7 @@ __all__ = [
     "EndsWith",
     "Equals",
     "HistoryError",
+    "InNetwork",
     "Match",
     "Near",
     "Not",

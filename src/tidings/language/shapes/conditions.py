@@ -19,6 +19,7 @@ import pyarrow as pa
 from tidings.analysis import Analyser
 from tidings.arrays import IntArray
 from tidings.language.atoms import Sequence, SimpleAtom, resolve
+from tidings.language.formulas import Formula
 from tidings.language.plain import PlainWords
 from tidings.language.reader import QueryReader
 from tidings.language.shapes.kernels import NUMBER, QUOTED, VALUE, WORD
@@ -146,6 +147,8 @@ class Atoms:
                 return NOT_CARRIED
             resolved = resolve(atom, self._analyser)
         except QueryError:
+            return NOT_CARRIED
+        if isinstance(resolved, Formula):
             return NOT_CARRIED
         return NOTHING if resolved is None else self._known_number(resolved)
 
