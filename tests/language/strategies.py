@@ -34,6 +34,7 @@ from tidings.model import (
     Within,
     Word,
 )
+from tidings.model.habits import word_habit
 from tidings.model.query import ATTRIBUTE_NAME, BARE_WORD, OPERATORS
 
 ANALYSER = Analyser()
@@ -57,7 +58,8 @@ def trees(atoms: st.SearchStrategy[Query], leaves: int = 8) -> st.SearchStrategy
 
 
 def _is_word(text: str) -> bool:
-    return text.upper() not in ("AND", "OR", "NOT") and not text.startswith(("AND-", "OR-", "NOT-"))
+    is_join = text.upper() in ("AND", "OR", "NOT") or text.startswith(("AND-", "OR-", "NOT-"))
+    return not is_join and word_habit(text) is None
 
 
 # Anything that can be written: for round trips.

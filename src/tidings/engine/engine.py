@@ -37,7 +37,7 @@ from tidings.index import COMPACTION, Compaction, GuardIndex
 from tidings.index.compiling import NOTICE, is_cold
 from tidings.index.matcher import Clock
 from tidings.index.subscribers import FOREVER_BEFORE
-from tidings.language import Explanation, explain, parse, to_text
+from tidings.language import Explanation, explain, parse_normal, to_text
 from tidings.model import (
     DataError,
     Publication,
@@ -167,7 +167,7 @@ class Engine:
         text = query if isinstance(query, str) else to_text(query)
         row = (name, text, subscriber, tag, since, until)
         with self._changing:
-            meaning = self._index.read(text)
+            meaning = self._index.read(text, strict=True)
             receipt = self._replica.put([row], [meaning])
             before = self._past.show(self._replica)
         self._tidy_if_needed(at_once=False)
@@ -199,7 +199,7 @@ class Engine:
         table = given_table(table, "subscriptions")
         if dry_run:
             return self._replica.log.add(table, dry_run=True)
-        few = few_rows(table, self._index.read)
+        few = few_rows(table, partial(self._index.read, strict=True))
         with self._changing:
             receipt = self._replica.add(table) if few is None else self._replica.put(*few)
             self._past.show(self._replica)
@@ -227,7 +227,7 @@ class Engine:
         record = self._index.record(id)
         if record is None:
             return None
-        query = parse(record.query, analyser=self._analyser)
+        query, _ = parse_normal(record.query, analyser=self._analyser)
         since, until = instant_of(record.since), instant_of(record.until)
         return Subscription(record.id, query, record.subscriber, record.tag, since, until, record.query_version)
 

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from tidings.model.errors import QueryError
+from tidings.model.habits import value_habit
 from tidings.model.query import (
     ANY,
     Contains,
@@ -94,8 +95,8 @@ def circle(token: Token, coordinates: Sequence[Token]) -> Query:
     return Within(at(radius, Circle, *centre, _metres(radius)))
 
 
-def value(parts: Sequence[Token]) -> Condition:
-    """What the parts of a value, texts and marks side by side, ask for."""
+def value(parts: Sequence[Token], strict: bool) -> Condition:
+    """What the parts of a value, texts and marks side by side, ask for; ``strict``: habits are refused."""
     first = parts[0]
     if len(parts) == 1 and first.lastgroup == "BARE" and ".." in text_of(first):
         bounds = [bound(first, side, " on each side of '..'") for side in text_of(first).split("..", 1)]
@@ -109,7 +110,14 @@ def value(parts: Sequence[Token]) -> Condition:
         raise QueryError('either all texts of a value are folded or none: i"ab"*i"cd"', column(first))
     if not any(texts) and signs == [ANY]:
         raise QueryError("'*' alone stands for nothing; has:name asks whether an attribute is there", column(first))
-    return lambda name: _value(_checked(name, first), tuple(texts), tuple(signs), any(folded))
+
+    def condition(name: str) -> Query:
+        for part in parts if strict else ():
+            if part.lastgroup == "BARE" and (habit := value_habit(name, text_of(part))):
+                raise QueryError(habit, column(part))
+        return _value(_checked(name, first), tuple(texts), tuple(signs), any(folded))
+
+    return condition
 
 
 def _pattern(parts: Sequence[Token]) -> tuple[list[str], list[str]]:

@@ -6,6 +6,7 @@ import re
 from datetime import datetime
 
 from tidings.model.errors import QueryError
+from tidings.model.habits import value_habit
 from tidings.model.query import (
     And,
     Anywhere,
@@ -97,25 +98,27 @@ def _atom_text(atom: Atom) -> str:
 def _asked_text(asked: Equals | Piece) -> str:
     """What is asked of the text of a value."""
     match asked:
-        case Equals(_, value, folded):
-            return _literal(value, folded)
-        case StartsWith(_, value, folded):
-            return f"{_literal(value, folded)}*"
-        case EndsWith(_, value, folded):
-            return f"*{_literal(value, folded)}"
-        case Contains(_, value, folded):
-            return f"*{_literal(value, folded)}*"
-        case Wildcard(_, texts, signs, folded):
-            parts = [_literal(text, folded) if text else "" for text in texts]
+        case Equals(name, value, folded):
+            return _literal(value, folded, name)
+        case StartsWith(name, value, folded):
+            return f"{_literal(value, folded, name)}*"
+        case EndsWith(name, value, folded):
+            return f"*{_literal(value, folded, name)}"
+        case Contains(name, value, folded):
+            return f"*{_literal(value, folded, name)}*"
+        case Wildcard(name, texts, signs, folded):
+            parts = [_literal(text, folded, name) if text else "" for text in texts]
             return "".join(part + sign for part, sign in zip(parts, (*signs, ""), strict=True))
         case Regex(_, pattern, folded):
             written = _ESCAPED_SLASH.sub(lambda found: found[1] or r"\/", pattern)
             return f"/{written}/{'i' if folded else ''}"
 
 
-def _literal(value: str, folded: bool) -> str:
+def _literal(value: str, folded: bool, name: str) -> str:
     """A part of a value; behind an ``i`` letters have any case."""
-    return f"i{_quoted(value)}" if folded else _value_text(value)
+    if folded or value_habit(name, value):
+        return f"{'i' if folded else ''}{_quoted(value)}"
+    return _value_text(value)
 
 
 def _quoted(text: str) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tidings.model.errors import QueryError
+from tidings.model.habits import word_habit
 from tidings.model.region import Region
 from tidings.model.values import network_text, utc
 
@@ -28,7 +29,7 @@ UNWRITABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 KEYWORDS = frozenset({"AND", "OR", "NOT"})
 MAX_WORD_CHARS = 256
 MAX_PHRASE_CHARS = 2_048
-OPERATORS = frozenset({"any", "bounding_box", "has", "point_radius"})
+OPERATORS = frozenset({"_exists_", "any", "bounding_box", "has", "point_radius"})
 """Names of the language itself; "text" and "topic" are fields of their own, which only ``has:`` can ask for."""
 
 _BARE_WORD = re.compile(BARE_WORD)
@@ -53,6 +54,8 @@ class Word:
         _check_length(self.text, "a word", MAX_WORD_CHARS)
         if not _BARE_WORD.fullmatch(self.text):
             raise QueryError(f'{self.text!r} is not one plain word; quote it: "{self.text}"')
+        if habit := word_habit(self.text):
+            raise QueryError(habit)
 
 
 @dataclass(frozen=True, slots=True)
