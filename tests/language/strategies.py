@@ -29,6 +29,7 @@ from tidings.model import (
     Rectangle,
     Regex,
     StartsWith,
+    Tag,
     Topic,
     Wildcard,
     Within,
@@ -122,6 +123,7 @@ _circles = st.builds(Circle, st.floats(-180, 180), st.floats(-90, 90), st.floats
 _steps = _text.filter(lambda s: "/" not in s and "*" not in s)
 writable_atoms: st.SearchStrategy[Query] = st.one_of(
     _words.map(Word),
+    st.sampled_from(["#Fire", "$BHP", "$brk.b", "@nsw_rfs", "#日本", "＃x1"]).map(Tag),
     st.builds(Phrase, _text.filter(lambda t: t.strip() and "*" not in t), st.integers(0, 100)),
     st.from_regex(r"[a-zé]{2,9}", fullmatch=True).map(Prefix),
     st.builds(Equals, _names, st.text(st.characters(exclude_categories=("Cc", "Cs")), max_size=12), st.booleans()),
@@ -143,6 +145,7 @@ writable_queries = trees(writable_atoms)
 # A small world in which things meet: for evaluation, covering and, later, every index.
 WORDS = ("fire", "smoke", "drill", "rain", "flood")
 STOP_WORDS = ("the", "of")
+TAGS = ("#Fire", "#smoke", "@fire", "@Fire,", "$fire", "$5", "#1")
 SYMBOLS = ("A", "B", "5", "true")
 PATHS = ("news", "news/sport", "news/sport/final", "news/war/final", "ads")
 _small = st.integers(0, 4).map(float)
@@ -181,6 +184,7 @@ ATOM_KINDS: dict[str, st.SearchStrategy[Query]] = {
         st.sampled_from(WORDS + STOP_WORDS).map(Word),
         st.builds(Phrase, _words_in_a_row, st.integers(0, 2)),
         st.sampled_from(["fi", "flo", "sm", "th"]).map(Prefix),
+        st.sampled_from(["#fire", "#Smoke", "@fire", "$fire"]).map(Tag),
         st.builds(Anywhere, _words_in_a_row, st.integers(0, 1)),
     ),
     "value": st.one_of(
@@ -222,7 +226,7 @@ _held = _values | st.lists(_values, max_size=3).map(tuple)
 
 @st.composite
 def publications(draw: st.DrawFn) -> Publication:
-    words = draw(st.lists(st.sampled_from(WORDS + STOP_WORDS), max_size=7))
+    words = draw(st.lists(st.sampled_from(WORDS + STOP_WORDS + TAGS), max_size=7))
     placed = draw(st.booleans())
     return Publication(
         id="p",
@@ -261,7 +265,7 @@ def random_publication(rng: random.Random) -> Publication:
     lat, lon = (None, None) if rng.random() < 0.3 else (rng.choice((0.0, 1, 2, 3, 4)), rng.choice((0.0, 1, 2, 3, 4)))
     return Publication(
         id="p",
-        text=" ".join(rng.choices(WORDS + STOP_WORDS, k=rng.randint(0, 7))),
+        text=" ".join(rng.choices(WORDS + STOP_WORDS + TAGS, k=rng.randint(0, 7))),
         lat=lat,
         lon=lon,
         topics=tuple(rng.sample(PATHS, rng.randint(0, 2))),

@@ -30,6 +30,7 @@ from tidings.model import (
     Rectangle,
     Regex,
     StartsWith,
+    Tag,
     Topic,
     Wildcard,
     Within,
@@ -52,7 +53,10 @@ def tiny(query: Query, p: Publication) -> bool | None:
 
 
 def _atom(atom: Query, p: Publication) -> bool | None:
-    words = p.text.split()
+    written = p.text.lower().split()
+    words = [w.lstrip("#$") for w in written if not w.startswith("@")]
+    if isinstance(atom, Tag):
+        return atom.text.lower() in [w.rstrip(",") for w in written]
     if isinstance(atom, Word):
         return None if atom.text in STOP_WORDS else atom.text in words
     if isinstance(atom, Phrase):

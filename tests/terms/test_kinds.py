@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from tidings.analysis import ENGLISH, Analyser
-from tidings.language.atoms import AttributeWords, FieldPrefix, FieldWords, FormPrefix, Sequence
+from tidings.language.atoms import AttributeWords, FieldPrefix, FieldWords, FoldedTag, FormPrefix, Sequence
 from tidings.model import Publication
 from tidings.model.query import Contains, EndsWith, Equals, InNetwork, Present, Regex, StartsWith, Topic, Wildcard
 from tidings.tables.checked import Publications
@@ -45,6 +45,9 @@ ASKED: list[TermAtom] = [
     AttributeWords(Sequence(("terror", "tea"), (0, 1))),
     InNetwork("tags", "10.0.0.0/8"),
     InNetwork("tags", "2001:db8::/32"),
+    FoldedTag("#tea"),
+    FoldedTag("$bhp"),
+    FoldedTag("@nswrfs"),
     Present("symbol"),
     Present("topic"),
     Topic(("sports",)),
@@ -53,7 +56,7 @@ ASKED: list[TermAtom] = [
 ROWS: list[dict[str, object]] = [
     {
         "id": "1",
-        "text": "terror, tea",
+        "text": "terror, tea #Tea $BHP",
         "title": "Terror tea",
         "symbol": "YHOO",
         "price": 1.0,
@@ -63,7 +66,7 @@ ROWS: list[dict[str, object]] = [
     {
         "id": "2",
         "title": "tea and terror",
-        "text": "territory",
+        "text": "territory @NSWRFS: ＃tea",
         "symbol": "O",
         "price": 2.0,
         "tags": ["bb", "b", "2001:db8::1", "10.1.2.3.4"],

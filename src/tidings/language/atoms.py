@@ -13,7 +13,7 @@ from collections.abc import Sequence as Steps
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from tidings.analysis import FOLDED, TEXT, Analyser
+from tidings.analysis import FOLDED, TEXT, Analyser, tags
 from tidings.language.formulas import Formula
 from tidings.language.regular import node_of, program_of
 from tidings.model.errors import QueryError
@@ -32,6 +32,7 @@ from tidings.model.query import (
     Range,
     Regex,
     StartsWith,
+    Tag,
     Topic,
     Wildcard,
     Within,
@@ -77,6 +78,14 @@ class FormPrefix:
 
 
 @dataclass(frozen=True, slots=True)
+class FoldedTag:
+    """A tag with its sign, folded."""
+
+    tag: str
+    source: Atom | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class FieldWords:
     """Words in an attribute that is a text."""
 
@@ -101,6 +110,7 @@ class AttributeWords:
 
 SimpleAtom = (
     Sequence
+    | FoldedTag
     | FormPrefix
     | FieldWords
     | FieldPrefix
@@ -139,6 +149,9 @@ def resolve(atom: Atom, analyser: Analyser) -> ResolvedAtom | None:
             return _sequence(text, slop, atom, analyser)
         case Anywhere(text, slop):
             return _anywhere(_sequence(text, slop, atom, analyser), atom)
+        case Tag(text):
+            [tag] = tags(text)
+            return FoldedTag(tag, atom)
         case Prefix(text):
             return _form_prefix(text, atom, analyser)
         case Regex():
@@ -171,9 +184,7 @@ def _sequence(text: str, slop: int, source: Atom, analyser: Analyser) -> Sequenc
         positions = [token.position for token in tokens if token.word is not None]
         return Sequence(words, tuple([position - positions[0] for position in positions]), slop, source)
     if "@" in text and not tokens:
-        raise QueryError(
-            f"{text!r}: @names are dropped from posts before they are matched; ask for words", None, source
-        )
+        raise QueryError(f"{text!r}: @names are no words; ask for one without quotes, as in @nswrfs", None, source)
     return None
 
 

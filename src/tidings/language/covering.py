@@ -23,6 +23,7 @@ from tidings.language.atoms import (
     AttributeWords,
     FieldPrefix,
     FieldWords,
+    FoldedTag,
     FormPrefix,
     ResolvedAtom,
     Sequence,
@@ -128,7 +129,7 @@ class _Facts:
             case AttributeWords(sequence):
                 known = [own.sequence for own in self.atoms if isinstance(own, AttributeWords | FieldWords)]
                 return any(_sequence_implies(own, sequence) for own in known)
-            case FieldPrefix():
+            case FieldPrefix() | FoldedTag():
                 return atom in self.atoms
             case Topic(path):
                 return any(isinstance(own, Topic) and is_below(own.path, path) for own in self.atoms)

@@ -10,12 +10,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from tidings.analysis import ENGLISH, Analyser, Token
+from tidings.analysis import ENGLISH, Analyser, Token, tags
 from tidings.language.atoms import (
     NOTHING_LEFT,
     AttributeWords,
     FieldPrefix,
     FieldWords,
+    FoldedTag,
     FormPrefix,
     ResolvedAtom,
     Sequence,
@@ -114,6 +115,8 @@ def holds(atom: ResolvedAtom, content: Content) -> bool:
         case AttributeWords(sequence):
             names = content.publication.attributes
             return any(has_sequence(sequence, tokens) for name in names for tokens in content.of_field(name))
+        case FoldedTag(tag):
+            return tag in tags(content.publication.text)
         case Within(region):
             lon, lat = content.publication.lon, content.publication.lat
             return lon is not None and lat is not None and region.contains(lon, lat)

@@ -27,6 +27,7 @@ from tidings.model.query import (
     Range,
     Regex,
     StartsWith,
+    Tag,
     Topic,
     Wildcard,
     Within,
@@ -69,7 +70,7 @@ def _enclosed(query: Query, *loose: type) -> str:
 
 def _atom_text(atom: Atom) -> str:
     match atom:
-        case Word(text):
+        case Word(text) | Tag(text):
             return text
         case Prefix(text):
             return f"{text}*"

@@ -3,7 +3,7 @@
     any   = all {"OR" all}
     all   = one {["AND"] one}
     one   = {"NOT" | "-"} atom
-    atom  = "(" any ")" | word ["*"] | quoted ["~" number] | ("has:" | "_exists_:") name
+    atom  = "(" any ")" | word ["*"] | tag | quoted ["~" number] | ("has:" | "_exists_:") name
           | "any:" list(word | quoted ["~" number])
           | name ":" list(value) | "topic:" list(path) | "bounding_box:" place | "point_radius:" place
     list  = item | "(" item {"OR" item} ")", of words "(" item {["OR"] item} ")"
@@ -31,6 +31,7 @@ from tidings.model import query as tree
 from tidings.model.errors import QueryError
 from tidings.model.habits import word_habit
 from tidings.model.query import And, Not, Or, Query
+from tidings.model.tags import is_tag
 
 T = TypeVar("T")
 
@@ -136,6 +137,8 @@ class QueryReader(Scanner):
 
     def _atom(self, sign: Token) -> Query:
         match sign.lastgroup:
+            case "WORD" if is_tag(text_of(sign)):
+                return self._placed(sign, tree.Tag, text_of(sign))
             case "WORD" | "AND" | "OR":
                 was_taken = not self.strict and word_habit(text_of(sign)) is not None
                 return self._placed(sign, tree.Phrase if was_taken else tree.Word, text_of(sign))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from tidings.model.tags import is_tag
 from tidings.model.values import read_number
 
 _QUOTE = "to look for this very text, quote it"
@@ -47,6 +48,10 @@ def word_habit(text: str) -> str | None:
     >>> word_habit("te?t") is None, word_habit("AT&T") is None
     (False, True)
     """
+    if is_tag(text):
+        return f"{text!r} is a tag and no word"
+    if text[0] in "#＃@＠":
+        return f"{text!r} is not one tag: behind {text[0]!r} stand letters, digits and '_'; quote what is none"
     if not any(map(str.isalnum, unicodedata.normalize("NFKC", text))):
         return f"{text!r} has no letter or digit, and posts are found by their words; leave it out"
     return next((hint for pattern, hint in _WORDS if pattern.fullmatch(text)), None)

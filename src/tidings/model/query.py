@@ -14,6 +14,7 @@ from datetime import datetime
 from tidings.model.errors import QueryError
 from tidings.model.habits import word_habit
 from tidings.model.region import Region
+from tidings.model.tags import is_tag
 from tidings.model.values import network_text, utc
 
 _NEVER = r"""\s\x00-\x1f\x7f\ud800-\udfff()\[\]{}"“”„:*~^<>=|\\"""
@@ -56,6 +57,17 @@ class Word:
             raise QueryError(f'{self.text!r} is not one plain word; quote it: "{self.text}"')
         if habit := word_habit(self.text):
             raise QueryError(habit)
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """A ``#topic``, ``$STOCK`` or ``@name`` in the text; letters have any case."""
+
+    text: str
+
+    def __post_init__(self) -> None:
+        if not is_tag(self.text):
+            raise QueryError(f"{self.text!r} is no tag like #fire, $BHP or @nswrfs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,7 +321,7 @@ class Anywhere:
 Piece = StartsWith | EndsWith | Contains | Wildcard | Regex
 """What is asked of the text of an attribute."""
 
-Atom = Word | Phrase | Prefix | Anywhere | Equals | Piece | Near | InNetwork | Range | Present | Within | Topic
+Atom = Word | Tag | Phrase | Prefix | Anywhere | Equals | Piece | Near | InNetwork | Range | Present | Within | Topic
 
 
 @dataclass(frozen=True, slots=True)

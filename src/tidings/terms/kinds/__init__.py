@@ -9,6 +9,7 @@ from tidings.terms.kinds.networks import Networks
 from tidings.terms.kinds.pieces import Pieces
 from tidings.terms.kinds.prefixes import Prefixes
 from tidings.terms.kinds.presences import Presences
+from tidings.terms.kinds.tags import Tags
 from tidings.terms.kinds.topics import TopicPaths
 
 KINDS: tuple[type[Kind], ...] = (
@@ -20,6 +21,7 @@ KINDS: tuple[type[Kind], ...] = (
     WordsOfFields,
     Networks,
     WordsAnywhere,
+    Tags,
 )
 OF_ATOM = {atom: kind for kind in KINDS for atom in kind.atoms}
 
