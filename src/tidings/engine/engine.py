@@ -50,6 +50,7 @@ from tidings.model import (
 from tidings.model.subscription import checked_terms
 from tidings.model.values import utc_now
 from tidings.registry import Log, MemoryLog, Receipt, Registry
+from tidings.registry.habits import habits_of
 from tidings.tables.canonical import left_out
 from tidings.tables.given import given_table
 from tidings.tables.matches import Matches
@@ -201,7 +202,10 @@ class Engine:
             return self._replica.log.add(table, dry_run=True)
         few = few_rows(table, partial(self._index.read, strict=True))
         with self._changing:
-            receipt = self._replica.add(table) if few is None else self._replica.put(*few)
+            if few is None:
+                receipt = self._replica.add(table)
+            else:
+                receipt = replace(self._replica.put(*few), warnings=habits_of(table["query"], self._analyser.fields))
             self._past.show(self._replica)
         self._tidy_if_needed()
         return receipt
