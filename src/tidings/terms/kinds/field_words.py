@@ -142,7 +142,8 @@ class WordsAnywhere(Kind):
 
     def of_table(self, reading: Reading) -> list[Pairs]:
         terms = partial(self._terms, reading.forms.exact)
-        names = [name for name in reading.table.column_names if name not in FIELDS]
+        # What begins with NUL is no attribute: steps send it along with the posts.
+        names = [name for name in reading.table.column_names if name not in FIELDS and name[:1] != "\0"]
         found = [reading.pairs(name, terms) for name in names]
         return [each_once(*(np.concatenate(parts) for parts in zip(*found, strict=True)))] if found else []
 
