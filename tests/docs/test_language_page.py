@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tidings.language import parse, to_text
-from tidings.model import QueryError
+from tidings.analysis import ENGLISH
+from tidings.language import normal_form, parse, to_text
+from tidings.model import Not, Query, QueryError
 
 PAGE = (Path(__file__).parents[2] / "docs" / "language.md").read_text(encoding="utf-8")
 
@@ -24,10 +25,16 @@ def rows(heading: str) -> list[list[str]]:
 ASKED = [text for row in rows("## What can be asked") for text in re.findall(r"`([^`]+)`", row[1])]
 TRIPLES = [[cell.strip("`") for cell in row] for row in rows("PADRES triples")]
 REFUSED = rows("## What is refused")
+HABITS = [
+    (*(cell.strip("`") for cell in row[:2]), row[2])
+    for page in ("X", "Lucene")
+    for row in rows(f"## Coming from {page}")
+]
 
 
 def test_the_tables_are_found() -> None:
     assert len(ASKED) > 25 and len(TRIPLES) == 4 and len(REFUSED) > 55
+    assert len(HABITS) > 80
 
 
 @pytest.mark.parametrize("text", ASKED)
@@ -47,3 +54,24 @@ def test_what_is_refused_is_told_as_the_page_says(expression: str, message: str)
     with pytest.raises(QueryError) as caught:
         parse(text)
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(("form", "here", "meaning"), HABITS)
+def test_habits_mean_what_the_page_says(form: str, here: str, meaning: str) -> None:
+    kind = meaning.split(maxsplit=1)[0].strip(":;,")
+    instead = parse(here)
+    if kind == "refused":
+        with pytest.raises(QueryError, match=r"; |: |'"):
+            parse(form)
+    elif kind == "same":
+        assert normal_form(parse(form), ENGLISH) == normal_form(instead, ENGLISH)
+    else:
+        assert kind == "needs"
+        [name] = re.findall(r"attribute `(\w+)`", meaning)
+        assert name in _attributes(parse(form)) and name in _attributes(instead)
+
+
+def _attributes(query: Query) -> set[str]:
+    """The attributes that a query asks about."""
+    parts = getattr(query, "children", None) or ([query.child] if isinstance(query, Not) else [])
+    return {getattr(query, "name", "")} | {name for part in parts for name in _attributes(part)}

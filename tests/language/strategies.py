@@ -11,10 +11,12 @@ from tidings.analysis import Analyser
 from tidings.language import normal_form
 from tidings.model import (
     And,
+    Anywhere,
     Circle,
     Contains,
     EndsWith,
     Equals,
+    InNetwork,
     Not,
     Or,
     Phrase,
@@ -27,11 +29,13 @@ from tidings.model import (
     Rectangle,
     Regex,
     StartsWith,
+    Tag,
     Topic,
     Wildcard,
     Within,
     Word,
 )
+from tidings.model.habits import word_habit
 from tidings.model.query import ATTRIBUTE_NAME, BARE_WORD, OPERATORS
 
 ANALYSER = Analyser()
@@ -55,7 +59,8 @@ def trees(atoms: st.SearchStrategy[Query], leaves: int = 8) -> st.SearchStrategy
 
 
 def _is_word(text: str) -> bool:
-    return text.upper() not in ("AND", "OR", "NOT") and not text.startswith(("AND-", "OR-", "NOT-"))
+    is_join = text.upper() in ("AND", "OR", "NOT") or text.startswith(("AND-", "OR-", "NOT-"))
+    return not is_join and word_habit(text) is None
 
 
 # Anything that can be written: for round trips.
@@ -118,6 +123,7 @@ _circles = st.builds(Circle, st.floats(-180, 180), st.floats(-90, 90), st.floats
 _steps = _text.filter(lambda s: "/" not in s and "*" not in s)
 writable_atoms: st.SearchStrategy[Query] = st.one_of(
     _words.map(Word),
+    st.sampled_from(["#Fire", "$BHP", "$brk.b", "@nsw_rfs", "#日本", "＃x1"]).map(Tag),
     st.builds(Phrase, _text.filter(lambda t: t.strip() and "*" not in t), st.integers(0, 100)),
     st.from_regex(r"[a-zé]{2,9}", fullmatch=True).map(Prefix),
     st.builds(Equals, _names, st.text(st.characters(exclude_categories=("Cc", "Cs")), max_size=12), st.booleans()),
@@ -126,6 +132,8 @@ writable_atoms: st.SearchStrategy[Query] = st.one_of(
     st.builds(Contains, _names, _text, st.booleans()),
     _wildcards(),
     st.builds(Regex, _names, patterns, st.booleans()),
+    st.builds(Anywhere, _text.filter(lambda t: t.strip() and "*" not in t), st.integers(0, 100)),
+    st.builds(InNetwork, _names, st.ip_addresses().map(lambda own: f"{own}/{own.max_prefixlen // 3}")),
     _ranges(),
     st.builds(Present, _names),
     st.one_of(_rectangles(), _circles).map(Within),
@@ -137,6 +145,7 @@ writable_queries = trees(writable_atoms)
 # A small world in which things meet: for evaluation, covering and, later, every index.
 WORDS = ("fire", "smoke", "drill", "rain", "flood")
 STOP_WORDS = ("the", "of")
+TAGS = ("#Fire", "#smoke", "@fire", "@Fire,", "$fire", "$5", "#1")
 SYMBOLS = ("A", "B", "5", "true")
 PATHS = ("news", "news/sport", "news/sport/final", "news/war/final", "ads")
 _small = st.integers(0, 4).map(float)
@@ -175,6 +184,8 @@ ATOM_KINDS: dict[str, st.SearchStrategy[Query]] = {
         st.sampled_from(WORDS + STOP_WORDS).map(Word),
         st.builds(Phrase, _words_in_a_row, st.integers(0, 2)),
         st.sampled_from(["fi", "flo", "sm", "th"]).map(Prefix),
+        st.sampled_from(["#fire", "#Smoke", "@fire", "$fire"]).map(Tag),
+        st.builds(Anywhere, _words_in_a_row, st.integers(0, 1)),
     ),
     "value": st.one_of(
         st.builds(Equals, st.sampled_from(["symbol", "price"]), st.sampled_from([*SYMBOLS, "2", "2.0"]), st.booleans()),
@@ -191,6 +202,7 @@ ATOM_KINDS: dict[str, st.SearchStrategy[Query]] = {
         st.builds(
             Regex, st.just("symbol"), st.sampled_from(["A.?", "[AB]+", "(a|5)B*", ".", "(?i)a.*"]), st.booleans()
         ),
+        st.builds(InNetwork, st.just("symbol"), st.sampled_from(["10.0.0.0/8", "10.1.0.0/16", "::/1"])),
         _small_ranges(),
         st.sampled_from(["symbol", "price", "lat"]).map(Present),
     ),
@@ -201,7 +213,7 @@ small_atoms: st.SearchStrategy[Query] = st.one_of(list(ATOM_KINDS.values()))
 small_queries = trees(small_atoms)
 
 _values = st.one_of(
-    st.sampled_from([*SYMBOLS, "AB", "aB", "abb", "2"]),
+    st.sampled_from([*SYMBOLS, "AB", "aB", "abb", "2", "10.1.2.3", "10.2.0.0/16", "::1", "smoke, fire", "drill"]),
     st.integers(0, 5),
     st.sampled_from([0.5, 2.0, 2.5]),
     st.booleans(),
@@ -214,7 +226,7 @@ _held = _values | st.lists(_values, max_size=3).map(tuple)
 
 @st.composite
 def publications(draw: st.DrawFn) -> Publication:
-    words = draw(st.lists(st.sampled_from(WORDS + STOP_WORDS), max_size=7))
+    words = draw(st.lists(st.sampled_from(WORDS + STOP_WORDS + TAGS), max_size=7))
     placed = draw(st.booleans())
     return Publication(
         id="p",
@@ -234,6 +246,11 @@ def random_publication(rng: random.Random) -> Publication:
         "aB",
         "abb",
         "2",
+        "10.1.2.3",
+        "10.2.0.0/16",
+        "::1",
+        "smoke, fire",
+        "drill",
         0,
         1,
         2,
@@ -248,7 +265,7 @@ def random_publication(rng: random.Random) -> Publication:
     lat, lon = (None, None) if rng.random() < 0.3 else (rng.choice((0.0, 1, 2, 3, 4)), rng.choice((0.0, 1, 2, 3, 4)))
     return Publication(
         id="p",
-        text=" ".join(rng.choices(WORDS + STOP_WORDS, k=rng.randint(0, 7))),
+        text=" ".join(rng.choices(WORDS + STOP_WORDS + TAGS, k=rng.randint(0, 7))),
         lat=lat,
         lon=lon,
         topics=tuple(rng.sample(PATHS, rng.randint(0, 2))),

@@ -70,7 +70,7 @@ MISTAKES: dict[Literal["tidings", "padres"], tuple[tuple[str, str], ...]] = {
         ("fire -fire", "1: no publication can answer it: it requires and excludes the same thing"),
         ("x " + "NOT " * 64 + "a", "255: it is nested deeper than 64 levels"),
         ("http://t.co/x", "6: links are dropped from posts before they are matched; ask for words instead"),
-        ("@home", "1: '@home': @names are dropped from posts before they are matched; ask for words"),
+        ('"@home"', "1: '@home': @names are no words; ask for one without quotes, as in @nswrfs"),
         ("text:a", "1: 'text' is no attribute: words are asked for by themselves, topics as topic:sp"),
     ),
     "padres": (

@@ -2,7 +2,7 @@ import pytest
 
 from tidings.analysis import Analyser
 from tidings.language import Conjunction, Sequence, normal_form, parse, parse_normal
-from tidings.model import Not, Or, Query, QueryError, Word
+from tidings.model import Not, Or, Query, QueryError, Range, Word
 
 ANALYSER = Analyser()
 
@@ -50,6 +50,24 @@ def test_stop_words_mean_nothing_wherever_they_stand() -> None:
 
 def test_equal_words_are_one_atom() -> None:
     assert normal_form(parse("fires FIRE"), ANALYSER) == (Conjunction((Sequence(("fire",)),)),)
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("price:[5 TO 5]", "price:5"),
+        ("price:5..5.0", "price:5"),
+        ("price:[-0.0 TO 0]", "price:0"),
+        ("ts:[2020-01-01 TO 2020-01-01T00:00:00Z]", "ts:2020-01-01"),
+    ],
+)
+def test_a_range_of_one_value_is_an_equality(text: str, same: str) -> None:
+    assert normal_form(parse(text), ANALYSER) == normal_form(parse(same), ANALYSER)
+
+
+def test_a_range_of_a_float_that_is_several_whole_numbers_stays_one() -> None:
+    large = 2.0**53
+    assert normal_form(Range("n", large, large), ANALYSER) == (Conjunction((Range("n", large, large),)),)
 
 
 def test_10000_conditions_are_taken_and_no_more() -> None:

@@ -13,10 +13,12 @@ from datetime import datetime
 from tests.language.strategies import STOP_WORDS
 from tidings.model import (
     And,
+    Anywhere,
     Circle,
     Contains,
     EndsWith,
     Equals,
+    InNetwork,
     Not,
     Or,
     Phrase,
@@ -28,6 +30,7 @@ from tidings.model import (
     Rectangle,
     Regex,
     StartsWith,
+    Tag,
     Topic,
     Wildcard,
     Within,
@@ -50,11 +53,19 @@ def tiny(query: Query, p: Publication) -> bool | None:
 
 
 def _atom(atom: Query, p: Publication) -> bool | None:
-    words = p.text.split()
+    written = p.text.lower().split()
+    words = [w.lstrip("#$") for w in written if not w.startswith("@")]
+    if isinstance(atom, Tag):
+        return atom.text.lower() in [w.rstrip(",") for w in written]
     if isinstance(atom, Word):
         return None if atom.text in STOP_WORDS else atom.text in words
     if isinstance(atom, Phrase):
         return _phrase(atom.text.split(), atom.slop, words)
+    if isinstance(atom, Anywhere):
+        held = [one for own in p.attributes.values() for one in (own if isinstance(own, tuple) else [own])]
+        texts = [words, *(re.findall("[a-z]+", str(one)) for one in held)]
+        answers = [_phrase(atom.text.split(), atom.slop, own) for own in texts]
+        return None if None in answers else any(answers)
     if isinstance(atom, Prefix):
         return any(w.startswith(atom.text) and w not in STOP_WORDS for w in words)
     if isinstance(atom, Within):
@@ -62,7 +73,7 @@ def _atom(atom: Query, p: Publication) -> bool | None:
     if isinstance(atom, Topic):
         pattern = "/".join("[^/]+" if step == "*" else re.escape(step) for step in atom.path)
         return any(re.match(pattern + "(/|$)", topic) for topic in p.topics)
-    assert isinstance(atom, Equals | Piece | Range | Present)
+    assert isinstance(atom, Equals | Piece | InNetwork | Range | Present)
     own = {"lat": p.lat, "lon": p.lon, **p.attributes}.get(atom.name)
     if isinstance(own, tuple):
         return any(_value(atom, one) for one in own)
@@ -98,7 +109,7 @@ def _unit(lon: float, lat: float) -> tuple[float, float, float]:
     return math.cos(y) * math.cos(x), math.cos(y) * math.sin(x), math.sin(y)
 
 
-def _value(atom: Equals | Piece | Range | Present, own: object) -> bool:
+def _value(atom: Equals | Piece | InNetwork | Range | Present, own: object) -> bool:
     if isinstance(atom, Present):
         return True
     if isinstance(atom, Range):
@@ -115,6 +126,9 @@ def _value(atom: Equals | Piece | Range | Present, own: object) -> bool:
         return own == atom.value or (own == "2" and atom.value == "2.0")
     if not isinstance(own, str):
         return False
+    if isinstance(atom, InNetwork):
+        beginning = {"10.0.0.0/8": r"10\.", "10.1.0.0/16": r"10\.1\.", "::/1": ":"}[atom.network]
+        return re.match(beginning, own) is not None
     if isinstance(atom, Regex):
         pattern = atom.pattern
     elif isinstance(atom, Wildcard):

@@ -49,6 +49,13 @@ def test_only_the_fields_that_somebody_asks_about_are_read(spark: SparkSession, 
     ]  # fmt: skip
 
 
+def test_all_fields_are_read_where_words_are_looked_for_anywhere(spark: SparkSession) -> None:
+    posts = spark.sql("SELECT 'p' id, 'rain' text, named_struct('name', 'Fire brigade') user, 7 n")
+    asked = pa.table({"id": ["1", "2", "3", "4"], "query": ["any:fire", "any:7", "any:smoke", "#rain OR any:rain"]})
+    for how in LAYOUTS:
+        assert _pairs(match(posts, asked, **how)) == [("p", "1"), ("p", "2"), ("p", "4")]
+
+
 def test_lists_in_lists_are_taken_apart_by_the_workers(spark: SparkSession, tmp_path: Path) -> None:
     deep = spark.sql("SELECT 'p' id, array(array(named_struct('n', 1)), array(named_struct('n', 7))) a, 'x' `a.b.c`")
     deep = deep.withColumn("o", F.expr("array(named_struct('i', array(named_struct('n', 2), named_struct('n', 5))))"))

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 from tidings.analysis import ENGLISH, Analyser
-from tidings.language.atoms import FieldPrefix, FieldWords, FormPrefix, Sequence
+from tidings.language.atoms import AttributeWords, FieldPrefix, FieldWords, FoldedTag, FormPrefix, Sequence
 from tidings.model import Publication
-from tidings.model.query import Contains, EndsWith, Equals, Present, Regex, StartsWith, Topic, Wildcard
+from tidings.model.query import Contains, EndsWith, Equals, InNetwork, Present, Regex, StartsWith, Topic, Wildcard
 from tidings.tables.checked import Publications
 from tidings.terms import dictionary as module
 from tidings.terms.dictionary import Dictionary
@@ -41,6 +41,13 @@ ASKED: list[TermAtom] = [
     FieldWords("title", Sequence(("terror", "tea"), (0, 1))),
     FieldWords("title", Sequence(("terror", "tea"), (0, 1), slop=2)),
     FieldPrefix("title", FormPrefix("terr")),
+    AttributeWords(Sequence(("tea",))),
+    AttributeWords(Sequence(("terror", "tea"), (0, 1))),
+    InNetwork("tags", "10.0.0.0/8"),
+    InNetwork("tags", "2001:db8::/32"),
+    FoldedTag("#tea"),
+    FoldedTag("$bhp"),
+    FoldedTag("@nswrfs"),
     Present("symbol"),
     Present("topic"),
     Topic(("sports",)),
@@ -49,20 +56,20 @@ ASKED: list[TermAtom] = [
 ROWS: list[dict[str, object]] = [
     {
         "id": "1",
-        "text": "terror, tea",
+        "text": "terror, tea #Tea $BHP",
         "title": "Terror tea",
         "symbol": "YHOO",
         "price": 1.0,
-        "tags": ["a", "b"],
+        "tags": ["a", "b", "10.1.2.3", "tea"],
         "topic": "sports/x/final",
     },
     {
         "id": "2",
         "title": "tea and terror",
-        "text": "territory",
+        "text": "territory @NSWRFS: ＃tea",
         "symbol": "O",
         "price": 2.0,
-        "tags": ["bb", "b"],
+        "tags": ["bb", "b", "2001:db8::1", "10.1.2.3.4"],
         "topic": "sports",
     },
     {"id": "3", "text": "", "symbol": "Y", "price": None, "tags": [], "topic": "arts/sports"},

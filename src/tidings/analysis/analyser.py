@@ -31,6 +31,7 @@ import Stemmer
 from tidings.analysis import stopwords
 from tidings.analysis.fields import Fields
 from tidings.model import TidingsError
+from tidings.model.tags import written_tags
 
 FOLDING = 2
 """The version of what is defined here. An index of another version has other words and is built again."""
@@ -193,6 +194,15 @@ def _composed(before: list[str], lines: list[str]) -> str:
     for k, line in zip(odd, composed, strict=False):  # none is one empty line
         lines[k] = line
     return "\n".join(lines)
+
+
+def tags(text: str) -> list[str]:
+    """The tags of a text, folded.
+
+    >>> tags("#FIRE, @Alice")
+    ['#fire', '@alice']
+    """
+    return [fold(tag) for tag in written_tags(text)]
 
 
 def folded(chunks: Sequence[str]) -> list[str]:

@@ -154,5 +154,7 @@ def _subscribe_many(
     tell_rejected(
         "subscription", len(rejected), table.num_rows + len(unsaid), [f"{row.id!r}: {row.reason}" for row in rejected]
     )
+    for warning in receipt.warnings:
+        typer.echo(f"warning: {warning}", err=True)
     typer.echo(f"{receipt.accepted:,} {'would be ' if dry_run else ''}accepted, {len(rejected):,} rejected")
     return receipt.accepted > 0 or not rejected

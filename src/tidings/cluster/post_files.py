@@ -7,7 +7,7 @@ statistics. The name of a file is that of its task: a task that is run again rep
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -164,12 +164,12 @@ class PastSpan:
     now: int
     since: int
 
-    def read(self, piece: PostPiece, asked: Collection[str]) -> Iterator[tuple[int, pa.Table]]:
+    def read(self, piece: PostPiece, asks: Callable[[str], bool]) -> Iterator[tuple[int, pa.Table]]:
         """The posts of a piece with those of these columns that they have, and when those without ``ts`` happened."""
         try:
             fragment = ds.ParquetFileFormat().make_fragment(piece.path, LocalFileSystem(), row_groups=piece.groups)
             schema = fragment.physical_schema
-            names = [name for name in schema.names if name in asked or name in (CAME, ENDS)]
+            names = [name for name in schema.names if asks(name) or name in (CAME, ENDS)]
             if "ts" in schema.names and schema.field("ts").type == INSTANT:
                 ts, since = ds.field("ts"), pa.scalar(self.since, pa.int64()).cast(INSTANT)
                 fragment = fragment.subset(filter=ts.is_null() | (ts >= since))

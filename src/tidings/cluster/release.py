@@ -10,11 +10,12 @@ from typing import Literal, NamedTuple
 
 import pyarrow as pa
 
-from tidings.analysis import ENGLISH, Analyser
+from tidings.analysis import ALL, ENGLISH, Analyser
 from tidings.arrays.pages import read_page
 from tidings.cluster.mappings import WHOLE
 from tidings.cluster.shares import Part
 from tidings.model import DataError
+from tidings.model.publication import FIELDS
 from tidings.placement import PlacementPolicy
 
 Layout = Literal["replicated", "partitioned"]
@@ -66,6 +67,10 @@ class Release:
     mark: str = ""
     placement: str = RAREST
     older: tuple[str, ...] = ()
+
+    def asks(self, name: str) -> bool:
+        """Whether a column is a field or an attribute that somebody asks about."""
+        return name in FIELDS or name in self.attributes or ALL in self.attributes
 
     @property
     def key(self) -> Key:

@@ -31,7 +31,6 @@ from tidings.cluster.post_files import PostFiling, TaskPosts
 from tidings.cluster.releases import Release
 from tidings.cluster.router import Router
 from tidings.cluster.seen import Sampler
-from tidings.model.publication import FIELDS
 from tidings.partitioning import MatcherSets
 from tidings.shedding.threshold import GRADES
 from tidings.tables.checked import Publications
@@ -219,9 +218,9 @@ class MatchPast:
 
     def __call__(self, numbers: Iterator[pa.RecordBatch], task: Task = _ALONE) -> Iterator[StepMatches | list[str]]:
         work, release = _Work("past", task), self.job.release
-        share, asked = _opened.share(release, 0, task.shipped), {*FIELDS, *release.attributes}
+        share = _opened.share(release, 0, task.shipped)
         for number in (number for batch in numbers for number in batch.column(0).to_pylist()):
-            for now, posts in self.job.span.read(self.job.pieces[number], asked):
+            for now, posts in self.job.span.read(self.job.pieces[number], release.asks):
                 work.posts += posts.num_rows
                 yield from _matches(Publications.trusted(posts), share, now, work)
         share.check()
@@ -241,7 +240,7 @@ def _settle() -> None:
 
 def _asked(posts: Publications, release: Release) -> Publications:
     """Publications with the columns that somebody asks about."""
-    names = [name for name in posts.table.column_names if name in FIELDS or name in release.attributes]
+    names = [name for name in posts.table.column_names if release.asks(name)]
     return Publications(posts.table.select(names), posts.rows)
 
 

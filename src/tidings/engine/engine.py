@@ -37,7 +37,7 @@ from tidings.index import COMPACTION, Compaction, GuardIndex
 from tidings.index.compiling import NOTICE, is_cold
 from tidings.index.matcher import Clock
 from tidings.index.subscribers import FOREVER_BEFORE
-from tidings.language import Explanation, explain, parse, to_text
+from tidings.language import Explanation, explain, parse_normal, to_text
 from tidings.model import (
     DataError,
     Publication,
@@ -50,6 +50,7 @@ from tidings.model import (
 from tidings.model.subscription import checked_terms
 from tidings.model.values import utc_now
 from tidings.registry import Log, MemoryLog, Receipt, Registry
+from tidings.registry.habits import habits_of
 from tidings.tables.canonical import left_out
 from tidings.tables.given import given_table
 from tidings.tables.matches import Matches
@@ -167,7 +168,7 @@ class Engine:
         text = query if isinstance(query, str) else to_text(query)
         row = (name, text, subscriber, tag, since, until)
         with self._changing:
-            meaning = self._index.read(text)
+            meaning = self._index.read(text, strict=True)
             receipt = self._replica.put([row], [meaning])
             before = self._past.show(self._replica)
         self._tidy_if_needed(at_once=False)
@@ -199,9 +200,12 @@ class Engine:
         table = given_table(table, "subscriptions")
         if dry_run:
             return self._replica.log.add(table, dry_run=True)
-        few = few_rows(table, self._index.read)
+        few = few_rows(table, partial(self._index.read, strict=True))
         with self._changing:
-            receipt = self._replica.add(table) if few is None else self._replica.put(*few)
+            if few is None:
+                receipt = self._replica.add(table)
+            else:
+                receipt = replace(self._replica.put(*few), warnings=habits_of(table["query"], self._analyser.fields))
             self._past.show(self._replica)
         self._tidy_if_needed()
         return receipt
@@ -227,7 +231,7 @@ class Engine:
         record = self._index.record(id)
         if record is None:
             return None
-        query = parse(record.query, analyser=self._analyser)
+        query, _ = parse_normal(record.query, analyser=self._analyser)
         since, until = instant_of(record.since), instant_of(record.until)
         return Subscription(record.id, query, record.subscriber, record.tag, since, until, record.query_version)
 

@@ -96,11 +96,11 @@ class GuardIndex:
             ]
         )
 
-    def read(self, query: str) -> Meaning:
-        """What a query asks, as :meth:`put` takes it; refuses with QueryError."""
+    def read(self, query: str, *, strict: bool = False) -> Meaning:
+        """What a query asks, as :meth:`put` takes it; refuses with QueryError, ``strict`` if it is a new one."""
         if len(self._plain) > MAX_WORDS:
             self._plain = PlainWords(self._analyser)
-        return self._plain.read(query) or parse_normal(query, analyser=self._analyser)[1]
+        return self._plain.read(query) or parse_normal(query, analyser=self._analyser, strict=strict)[1]
 
     def put(self, added: Iterable[tuple[Row, Meaning]], gone: Iterable[str] = ()) -> None:
         """Remove the ids in ``gone`` and add subscriptions with what their queries ask, in one step: for a few.

@@ -7,18 +7,23 @@ of the query, as stop words are left out of posts.
 
 from __future__ import annotations
 
+import ipaddress
+import re
 from collections.abc import Sequence as Steps
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
-from tidings.analysis import FOLDED, TEXT, Analyser
+from tidings.analysis import FOLDED, TEXT, Analyser, tags
 from tidings.language.formulas import Formula
 from tidings.language.regular import node_of, program_of
 from tidings.model.errors import QueryError
 from tidings.model.query import (
+    Anywhere,
     Atom,
     Contains,
     EndsWith,
     Equals,
+    InNetwork,
     Near,
     Phrase,
     Piece,
@@ -27,15 +32,21 @@ from tidings.model.query import (
     Range,
     Regex,
     StartsWith,
+    Tag,
     Topic,
     Wildcard,
     Within,
     Word,
 )
-from tidings.model.values import equality_texts
+from tidings.model.values import equality_texts, instant_text, number_text
 
 MIN_PREFIX_CHARS = 2
 MAX_PHRASE_WORDS = 100
+EXACT_FLOAT = 2.0**53
+"""Below it no two whole numbers are one float64."""
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+_ADDRESS = re.compile(r"[0-9a-fA-F.:]{2,45}(?:/[0-9]{1,3})?")
 NOTHING_LEFT = "nothing is left of it but stop words and signs, which are dropped from posts; add a telling word"
 
 
@@ -67,6 +78,14 @@ class FormPrefix:
 
 
 @dataclass(frozen=True, slots=True)
+class FoldedTag:
+    """A tag with its sign, folded."""
+
+    tag: str
+    source: Atom | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class FieldWords:
     """Words in an attribute that is a text."""
 
@@ -82,29 +101,57 @@ class FieldPrefix:
     word: FormPrefix
 
 
-SimpleAtom = Sequence | FormPrefix | FieldWords | FieldPrefix | Equals | Piece | Range | Present | Within | Topic
+@dataclass(frozen=True, slots=True)
+class AttributeWords:
+    """Words in a value of any attribute."""
+
+    sequence: Sequence
+
+
+SimpleAtom = (
+    Sequence
+    | FoldedTag
+    | FormPrefix
+    | FieldWords
+    | FieldPrefix
+    | AttributeWords
+    | Equals
+    | Piece
+    | InNetwork
+    | Range
+    | Present
+    | Within
+    | Topic
+)
 ResolvedAtom = SimpleAtom | Formula
 """What a conjunction is made of; a formula of simple atoms is verified as it was written."""
 
 
-def resolve(atom: Atom, analyser: Analyser) -> SimpleAtom | None:
-    """What an atom means, or None if it is made of stop words alone.
+def resolve(atom: Atom, analyser: Analyser) -> ResolvedAtom | None:
+    """What an atom means, or None if it is made of stop words alone. Only words anywhere mean a formula: one of two.
 
     >>> from tidings.model import Word
     >>> resolve(Word("covid-19"), Analyser())
     Sequence(words=('covid', '19'), offsets=(0, 1), slop=0)
     """
-    if analyser.fields.kinds and isinstance(atom, Equals | Piece | Near):
+    if isinstance(atom, Range):
+        atom = _one_value(atom)
+    if analyser.fields.kinds and isinstance(atom, Equals | Piece | InNetwork | Near):
         kind = analyser.fields.kind(atom.name)
         if kind == TEXT:
             return _in_text(atom, analyser)
-        if kind == FOLDED and not isinstance(atom, Near):
+        if kind == FOLDED and not isinstance(atom, Near | InNetwork):
             atom = replace(atom, folded=True)
     match atom:
         case Word(text):
             return _sequence(text, 0, atom, analyser)
         case Phrase(text, slop):
             return _sequence(text, slop, atom, analyser)
+        case Anywhere(text, slop):
+            return _anywhere(_sequence(text, slop, atom, analyser), atom)
+        case Tag(text):
+            [tag] = tags(text)
+            return FoldedTag(tag, atom)
         case Prefix(text):
             return _form_prefix(text, atom, analyser)
         case Regex():
@@ -114,6 +161,16 @@ def resolve(atom: Atom, analyser: Analyser) -> SimpleAtom | None:
             raise QueryError(f"{atom.name!r} is no text of words: '~' needs a field of the kind text", None, atom)
         case _:
             return atom
+
+
+def _one_value(asked: Range) -> Range | Equals:
+    """``[x TO x]`` is the equality ``name:x``, which is found by its term."""
+    value = asked.low
+    if value is None or value != asked.high:
+        return asked
+    if isinstance(value, datetime):
+        return Equals(asked.name, instant_text(value))
+    return Equals(asked.name, number_text(value)) if abs(value) < EXACT_FLOAT else asked
 
 
 def _sequence(text: str, slop: int, source: Atom, analyser: Analyser) -> Sequence | None:
@@ -127,13 +184,15 @@ def _sequence(text: str, slop: int, source: Atom, analyser: Analyser) -> Sequenc
         positions = [token.position for token in tokens if token.word is not None]
         return Sequence(words, tuple([position - positions[0] for position in positions]), slop, source)
     if "@" in text and not tokens:
-        raise QueryError(
-            f"{text!r}: @names are dropped from posts before they are matched; ask for words", None, source
-        )
+        raise QueryError(f"{text!r}: @names are no words; ask for one without quotes, as in @nswrfs", None, source)
     return None
 
 
-def _in_text(atom: Equals | Piece | Near, analyser: Analyser) -> FieldWords | FieldPrefix | None:
+def _anywhere(words: Sequence | None, source: Anywhere) -> Formula | None:
+    return None if words is None else Formula(False, ((True, words), (True, AttributeWords(words))), source)
+
+
+def _in_text(atom: Equals | Piece | InNetwork | Near, analyser: Analyser) -> FieldWords | FieldPrefix | None:
     """What a condition on an attribute that is a text means."""
     match atom:
         case Equals(name, text) | Near(name, text):
@@ -195,6 +254,20 @@ def asked_texts(asked: Equals) -> frozenset[str]:
 def is_equal(asked: Equals, text: str) -> bool:
     """Whether a value of this canonical text fulfils an equality."""
     return (text.casefold() if asked.folded else text) in asked_texts(asked)
+
+
+def network_of(text: str) -> Network | None:
+    """The network that a text writes, an address as the network of itself; None if it writes neither."""
+    try:
+        return ipaddress.ip_network(text, strict=False) if _ADDRESS.fullmatch(text) else None
+    except ValueError:
+        return None
+
+
+def is_in_network(asked: InNetwork, text: str) -> bool:
+    """Whether a text is an address, or a network, in a network."""
+    own, wider = network_of(text), ipaddress.ip_network(asked.network)
+    return own is not None and own.version == wider.version and own.subnet_of(wider)  # type: ignore[arg-type]
 
 
 def is_below(topic: Steps[str], path: Steps[str]) -> bool:

@@ -8,9 +8,23 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from tidings.model.errors import QueryError
-from tidings.model.query import ANY, Contains, EndsWith, Equals, Near, Query, Range, Regex, StartsWith, Wildcard, Within
+from tidings.model.habits import value_habit
+from tidings.model.query import (
+    ANY,
+    Contains,
+    EndsWith,
+    Equals,
+    InNetwork,
+    Near,
+    Query,
+    Range,
+    Regex,
+    StartsWith,
+    Wildcard,
+    Within,
+)
 from tidings.model.region import Circle, Rectangle, checked_degrees
-from tidings.model.values import read_instant, read_number
+from tidings.model.values import network_text, read_instant, read_number
 
 T = TypeVar("T")
 
@@ -81,12 +95,14 @@ def circle(token: Token, coordinates: Sequence[Token]) -> Query:
     return Within(at(radius, Circle, *centre, _metres(radius)))
 
 
-def value(parts: Sequence[Token]) -> Condition:
-    """What the parts of a value, texts and marks side by side, ask for."""
+def value(parts: Sequence[Token], strict: bool) -> Condition:
+    """What the parts of a value, texts and marks side by side, ask for; ``strict``: habits are refused."""
     first = parts[0]
     if len(parts) == 1 and first.lastgroup == "BARE" and ".." in text_of(first):
         bounds = [bound(first, side, " on each side of '..'") for side in text_of(first).split("..", 1)]
         return lambda name: at(first, Range, name, *bounds)
+    if len(parts) == 1 and first.lastgroup == "BARE" and network_text(text_of(first)):
+        return lambda name: at(first, InNetwork, name, text_of(first))
     texts, signs = _pattern(parts)
     literals = [part for part in parts if part.lastgroup not in MARKS]
     folded = [part.lastgroup == "FOLDED" for part in literals]
@@ -94,7 +110,14 @@ def value(parts: Sequence[Token]) -> Condition:
         raise QueryError('either all texts of a value are folded or none: i"ab"*i"cd"', column(first))
     if not any(texts) and signs == [ANY]:
         raise QueryError("'*' alone stands for nothing; has:name asks whether an attribute is there", column(first))
-    return lambda name: _value(_checked(name, first), tuple(texts), tuple(signs), any(folded))
+
+    def condition(name: str) -> Query:
+        for part in parts if strict else ():
+            if part.lastgroup == "BARE" and (habit := value_habit(name, text_of(part))):
+                raise QueryError(habit, column(part))
+        return _value(_checked(name, first), tuple(texts), tuple(signs), any(folded))
+
+    return condition
 
 
 def _pattern(parts: Sequence[Token]) -> tuple[list[str], list[str]]:

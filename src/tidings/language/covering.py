@@ -19,8 +19,11 @@ from datetime import UTC, datetime, timedelta
 
 from tidings.analysis import ENGLISH, Analyser
 from tidings.language.atoms import (
+    EXACT_FLOAT,
+    AttributeWords,
     FieldPrefix,
     FieldWords,
+    FoldedTag,
     FormPrefix,
     ResolvedAtom,
     Sequence,
@@ -28,6 +31,7 @@ from tidings.language.atoms import (
     has_piece,
     is_below,
     is_equal,
+    is_in_network,
 )
 from tidings.language.formulas import Formula
 from tidings.language.normal import Conjunction, normal_form
@@ -36,6 +40,7 @@ from tidings.model.query import (
     Contains,
     EndsWith,
     Equals,
+    InNetwork,
     Piece,
     Present,
     Query,
@@ -51,7 +56,6 @@ from tidings.model.values import instant_text, number_text, read_instant, read_n
 
 _DOMAINS = {"lat": (-90.0, 90.0), "lon": (-180.0, 180.0)}
 _ONE_VALUE = frozenset({"id", "ts", *_DOMAINS})
-_EXACT_FLOAT = 2.0**53
 _SLACK_M = 0.01
 _LARGEST = math.nextafter(math.inf, 0)
 
@@ -122,7 +126,10 @@ class _Facts:
             case FieldWords(name, sequence):
                 own = [known for known in self.atoms if isinstance(known, FieldWords) and known.name == name]
                 return any(_sequence_implies(known.sequence, sequence) for known in own)
-            case FieldPrefix():
+            case AttributeWords(sequence):
+                known = [own.sequence for own in self.atoms if isinstance(own, AttributeWords | FieldWords)]
+                return any(_sequence_implies(own, sequence) for own in known)
+            case FieldPrefix() | FoldedTag():
                 return atom in self.atoms
             case Topic(path):
                 return any(isinstance(own, Topic) and is_below(own.path, path) for own in self.atoms)
@@ -165,7 +172,7 @@ class _Facts:
         )
 
 
-_ValueAtom = Equals | Range | Present | Piece
+_ValueAtom = Equals | Range | Present | Piece | InNetwork
 
 
 class _Value:
@@ -216,6 +223,8 @@ class _Value:
             case Equals():
                 texts = self._possible_texts()
                 return atom in self._atoms or (texts is not None and all(is_equal(atom, text) for text in texts))
+            case InNetwork():
+                return self._implies_network(atom)
             case _:
                 return atom in self._atoms or self._implies_piece(atom)
 
@@ -230,7 +239,7 @@ class _Value:
         if isinstance(value, datetime):
             return frozenset({instant_text(value)})
         # Beyond 2^53 several whole numbers are one float64.
-        return frozenset({number_text(value)}) if abs(value) < _EXACT_FLOAT else None
+        return frozenset({number_text(value)}) if abs(value) < EXACT_FLOAT else None
 
     def _implies_range(self, asked: Range) -> bool:
         low, high = closed(asked)
@@ -240,6 +249,12 @@ class _Value:
         if self._texts is not None:
             return all(_in_interval((low, high), text) for text in self._possible_texts() or ())
         return low <= known[0] and known[1] <= high  # type: ignore[operator]  # all of one kind
+
+    def _implies_network(self, asked: InNetwork) -> bool:
+        if any(isinstance(own, InNetwork) and is_in_network(asked, own.network) for own in self._atoms):
+            return True
+        texts = self._possible_texts() if self._texts is not None else None
+        return texts is not None and all(_surely_text(text) and is_in_network(asked, text) for text in texts)
 
     def _implies_piece(self, asked: Piece) -> bool:
         texts = self._possible_texts() if self._texts is not None else None

@@ -10,17 +10,20 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from tidings.analysis import ENGLISH, Analyser, Token
+from tidings.analysis import ENGLISH, Analyser, Token, tags
 from tidings.language.atoms import (
     NOTHING_LEFT,
+    AttributeWords,
     FieldPrefix,
     FieldWords,
+    FoldedTag,
     FormPrefix,
     ResolvedAtom,
     Sequence,
     has_piece,
     is_below,
     is_equal,
+    is_in_network,
     resolve,
 )
 from tidings.language.formulas import Formula
@@ -29,6 +32,7 @@ from tidings.model.publication import Publication
 from tidings.model.query import (
     And,
     Equals,
+    InNetwork,
     Not,
     Or,
     Piece,
@@ -108,6 +112,11 @@ def holds(atom: ResolvedAtom, content: Content) -> bool:
             return any(has_sequence(sequence, tokens) for tokens in content.of_field(name))
         case FieldPrefix(name, word):
             return any(has_form(word, tokens) for tokens in content.of_field(name))
+        case AttributeWords(sequence):
+            names = content.publication.attributes
+            return any(has_sequence(sequence, tokens) for name in names for tokens in content.of_field(name))
+        case FoldedTag(tag):
+            return tag in tags(content.publication.text)
         case Within(region):
             lon, lat = content.publication.lon, content.publication.lat
             return lon is not None and lat is not None and region.contains(lon, lat)
@@ -142,7 +151,7 @@ def has_sequence(sequence: Sequence, tokens: Iterable[Token]) -> bool:
     return False
 
 
-def _value_holds(atom: Equals | Piece | Range | Present, value: Value) -> bool:
+def _value_holds(atom: Equals | Piece | InNetwork | Range | Present, value: Value) -> bool:
     match atom:
         case Present():
             return True
@@ -150,6 +159,8 @@ def _value_holds(atom: Equals | Piece | Range | Present, value: Value) -> bool:
             return is_equal(atom, value_text(value))
         case Range():
             return in_range(atom, value)
+        case InNetwork():
+            return isinstance(value, str) and is_in_network(atom, value)
         case _:
             return isinstance(value, str) and has_piece(atom, value)
 

@@ -5,13 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tidings.analysis import ENGLISH, Analyser
-from tidings.language.atoms import FieldPrefix, FieldWords, FormPrefix, ResolvedAtom, Sequence
-from tidings.language.evaluation import Content, holds
+from tidings.language.atoms import (
+    AttributeWords,
+    FieldPrefix,
+    FieldWords,
+    FoldedTag,
+    FormPrefix,
+    ResolvedAtom,
+    Sequence,
+)
+from tidings.language.evaluation import Content, has_sequence, holds
 from tidings.language.formulas import Formula
 from tidings.language.normal import Conjunction, normal_form
 from tidings.language.printer import to_text
 from tidings.model.publication import Publication
 from tidings.model.query import Query, Topic, Within
+from tidings.model.tags import written_tags
 from tidings.model.values import Value, value_text
 
 _TOLD = 5
@@ -75,9 +84,9 @@ def _written(atom: ResolvedAtom) -> str:
     """The atom as its author wrote it."""
     if isinstance(atom, Formula):
         return to_text(atom.source) if atom.source is not None else "what is excluded"
-    if isinstance(atom, FieldWords | FieldPrefix):
-        return _written(atom.sequence if isinstance(atom, FieldWords) else atom.word)
-    if isinstance(atom, Sequence | FormPrefix):
+    if isinstance(atom, FieldWords | FieldPrefix | AttributeWords):
+        return _written(atom.word if isinstance(atom, FieldPrefix) else atom.sequence)
+    if isinstance(atom, Sequence | FoldedTag | FormPrefix):
         return to_text(atom.source) if atom.source is not None else repr(atom)
     return to_text(atom)
 
@@ -95,12 +104,21 @@ def _seen(atom: ResolvedAtom, content: Content) -> str:
             return ", ".join(f'"{form}"' for form in dict.fromkeys(forms))
         case Formula():
             return ""
+        case FoldedTag():
+            return ", ".join(dict.fromkeys(written_tags(publication.text)))
+        case AttributeWords():
+            found = [name for name in publication.attributes if _has_words(atom, name, content)]
+            return "; ".join(_told(name, publication.values(name)) for name in found)
         case Within():
             return "no place" if publication.lon is None else f"it is at {publication.lon:g} {publication.lat:g}"
         case Topic():
             return f"its topic is {', '.join(publication.topics)}" if publication.topics else "no topic"
         case _:
             return _told(atom.name, publication.values(atom.name))
+
+
+def _has_words(asked: AttributeWords, name: str, content: Content) -> bool:
+    return any(has_sequence(asked.sequence, tokens) for tokens in content.of_field(name))
 
 
 def _told(name: str, values: tuple[Value, ...]) -> str:

@@ -53,6 +53,8 @@ def _part(query: Query, positive: bool, analyser: Analyser) -> Part | None:
         return _part(query.child, not positive, analyser)
     if not isinstance(query, And | Or):
         atom = resolve(query, analyser)
+        if isinstance(atom, Formula) and not positive:
+            return True, Formula(True, tuple((False, part) for _, part in atom.parts), Not(query))
         return None if atom is None else (positive, atom)
     parts = [part for child in query.children if (part := _part(child, positive, analyser)) is not None]
     if len(parts) < 2:

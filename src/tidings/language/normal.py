@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from math import prod
 
 from tidings.analysis import Analyser
-from tidings.language.atoms import NOTHING_LEFT, FieldPrefix, FieldWords, ResolvedAtom, resolve
+from tidings.language.atoms import NOTHING_LEFT, AttributeWords, FieldPrefix, FieldWords, ResolvedAtom, resolve
 from tidings.language.formulas import Formula
 from tidings.language.guarded import guarded
 from tidings.model.errors import QueryError
-from tidings.model.query import And, Not, Or, Query
+from tidings.model.query import And, Anywhere, Not, Or, Query
 
 MAX_TERMS = 1_024
 MAX_DEPTH = 64
@@ -87,6 +87,8 @@ def _size(query: Query, positive: bool, depth: int = 0) -> tuple[int, int]:
         raise QueryError(f"it is nested deeper than {MAX_DEPTH} levels", culprit=query)
     if isinstance(query, Not):
         return _size(query.child, not positive, depth + 1)
+    if isinstance(query, Anywhere):
+        return (2, 2) if positive else (1, 2)
     if not isinstance(query, _JOINS):
         return 1, 1
     sizes = [_size(child, positive, depth + 1) for child in query.children]
@@ -106,6 +108,9 @@ def _expand(query: Query, positive: bool, analyser: Analyser) -> list[_Pair] | N
         atom = resolve(query, analyser)
         if atom is None:
             return None
+        if isinstance(atom, Formula):
+            own = [part for _, part in atom.parts]
+            return [((part,), ()) for part in own] if positive else [((), tuple(own))]
         return [((atom,), ()) if positive else ((), (atom,))]
     expanded = [_expand(child, positive, analyser) for child in query.children]
     meaningful = [pairs for pairs in expanded if pairs is not None]
@@ -151,6 +156,6 @@ def _demands(conjunction: Conjunction) -> frozenset[tuple[bool, ResolvedAtom]]:
 
 def _source(atom: ResolvedAtom) -> object:
     """The node of the tree that an atom came from."""
-    if isinstance(atom, FieldWords | FieldPrefix):
-        atom = atom.sequence if isinstance(atom, FieldWords) else atom.word
+    if isinstance(atom, FieldWords | FieldPrefix | AttributeWords):
+        atom = atom.word if isinstance(atom, FieldPrefix) else atom.sequence
     return getattr(atom, "source", None) or atom

@@ -29,13 +29,19 @@ def parse(text: str, *, syntax: Literal["tidings", "padres"] = "tidings", analys
     Traceback (most recent call last):
     tidings.model.errors.QueryError: query, column 9: expected a number or a date after '>', got 'abc'
     """
-    return parse_normal(text, syntax=syntax, analyser=analyser)[0]
+    return parse_normal(text, syntax=syntax, analyser=analyser, strict=True)[0]
 
 
 def parse_normal(
-    text: str, *, syntax: Literal["tidings", "padres"] = "tidings", analyser: Analyser = ENGLISH
+    text: str,
+    *,
+    syntax: Literal["tidings", "padres"] = "tidings",
+    analyser: Analyser = ENGLISH,
+    strict: bool = False,
 ) -> tuple[Query, tuple[Conjunction, ...]]:
     """:func:`parse`, and the normal form of the query, which had to be computed to know that it has one.
+
+    Unless it is ``strict``, habits that were taken once are still taken: a query that was accepted stays readable.
 
     >>> query, conjunctions = parse_normal("fire OR smoke")
     >>> [conjunction.required[0].words for conjunction in conjunctions]
@@ -49,7 +55,7 @@ def parse_normal(
     if syntax == "tidings":
         _check_nesting(text)
     reader: QueryReader | PadresReader = (
-        QueryReader(text, analyser.fields) if syntax == "tidings" else PadresReader(text)
+        QueryReader(text, analyser.fields, strict=strict) if syntax == "tidings" else PadresReader(text)
     )
     query = reader.read()
     try:

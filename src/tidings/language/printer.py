@@ -6,13 +6,16 @@ import re
 from datetime import datetime
 
 from tidings.model.errors import QueryError
+from tidings.model.habits import value_habit
 from tidings.model.query import (
     And,
+    Anywhere,
     Atom,
     Bound,
     Contains,
     EndsWith,
     Equals,
+    InNetwork,
     Near,
     Not,
     Or,
@@ -24,13 +27,14 @@ from tidings.model.query import (
     Range,
     Regex,
     StartsWith,
+    Tag,
     Topic,
     Wildcard,
     Within,
     Word,
 )
 from tidings.model.region import Rectangle, Region
-from tidings.model.values import instant_text, number_text
+from tidings.model.values import instant_text, network_text, number_text
 
 _BARE_VALUE = re.compile(
     r"""(?!OR$|TO$|-(?![0-9]))[^\s\x00-\x1f()\[\]{}"“”„*?=!~<>≤≥≠/][^\s\x00-\x1f()\[\]{}"“”„*?]*"""
@@ -66,16 +70,22 @@ def _enclosed(query: Query, *loose: type) -> str:
 
 def _atom_text(atom: Atom) -> str:
     match atom:
-        case Word(text):
+        case Word(text) | Tag(text):
             return text
         case Prefix(text):
             return f"{text}*"
         case Phrase(text, slop):
             return _quoted(text) + (f"~{slop}" if slop else "")
+        case Anywhere(text, slop):
+            return (
+                f"any:{text}" if text.isalnum() and not slop else f"any:{_quoted(text)}" + (f"~{slop}" if slop else "")
+            )
         case Equals() | StartsWith() | EndsWith() | Contains() | Wildcard() | Regex():
             return f"{atom.name}:{_asked_text(atom)}"
         case Near(name, text, slop):
             return f"{name}:{_quoted(text)}~{slop}"
+        case InNetwork(name, network):
+            return f"{name}:{network}"
         case Range():
             return f"{atom.name}:{_range_text(atom)}"
         case Present(name):
@@ -89,25 +99,27 @@ def _atom_text(atom: Atom) -> str:
 def _asked_text(asked: Equals | Piece) -> str:
     """What is asked of the text of a value."""
     match asked:
-        case Equals(_, value, folded):
-            return _literal(value, folded)
-        case StartsWith(_, value, folded):
-            return f"{_literal(value, folded)}*"
-        case EndsWith(_, value, folded):
-            return f"*{_literal(value, folded)}"
-        case Contains(_, value, folded):
-            return f"*{_literal(value, folded)}*"
-        case Wildcard(_, texts, signs, folded):
-            parts = [_literal(text, folded) if text else "" for text in texts]
+        case Equals(name, value, folded):
+            return _literal(value, folded, name)
+        case StartsWith(name, value, folded):
+            return f"{_literal(value, folded, name)}*"
+        case EndsWith(name, value, folded):
+            return f"*{_literal(value, folded, name)}"
+        case Contains(name, value, folded):
+            return f"*{_literal(value, folded, name)}*"
+        case Wildcard(name, texts, signs, folded):
+            parts = [_literal(text, folded, name) if text else "" for text in texts]
             return "".join(part + sign for part, sign in zip(parts, (*signs, ""), strict=True))
         case Regex(_, pattern, folded):
             written = _ESCAPED_SLASH.sub(lambda found: found[1] or r"\/", pattern)
             return f"/{written}/{'i' if folded else ''}"
 
 
-def _literal(value: str, folded: bool) -> str:
+def _literal(value: str, folded: bool, name: str) -> str:
     """A part of a value; behind an ``i`` letters have any case."""
-    return f"i{_quoted(value)}" if folded else _value_text(value)
+    if folded or value_habit(name, value):
+        return f"{'i' if folded else ''}{_quoted(value)}"
+    return _value_text(value)
 
 
 def _quoted(text: str) -> str:
@@ -116,7 +128,8 @@ def _quoted(text: str) -> str:
 
 
 def _value_text(value: str, bare: re.Pattern[str] = _BARE_VALUE) -> str:
-    return value if bare.fullmatch(value) and ".." not in value else _quoted(value)
+    is_bare = bare.fullmatch(value) and ".." not in value and network_text(value) is None
+    return value if is_bare else _quoted(value)
 
 
 def _range_text(asked: Range) -> str:

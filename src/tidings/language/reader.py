@@ -3,9 +3,10 @@
     any   = all {"OR" all}
     all   = one {["AND"] one}
     one   = {"NOT" | "-"} atom
-    atom  = "(" any ")" | word ["*"] | quoted ["~" number] | "has:" name
+    atom  = "(" any ")" | word ["*"] | tag | quoted ["~" number] | ("has:" | "_exists_:") name
+          | "any:" list(word | quoted ["~" number])
           | name ":" list(value) | "topic:" list(path) | "bounding_box:" place | "point_radius:" place
-    list  = item | "(" item {"OR" item} ")", in a field of words "(" item {["OR"] item} ")"
+    list  = item | "(" item {"OR" item} ")", of words "(" item {["OR"] item} ")"
     value = [part] {mark [part]} | "/" pattern "/" ["i"] | (">" | ">=" | "<" | "<=") bare
           | ("[" | "{") bound "TO" bound ("]" | "}")
     part  = ["i"] quoted | bare
@@ -28,7 +29,9 @@ from tidings.language.builder import Token, at, text_of
 from tidings.language.scanner import Scanner, signs
 from tidings.model import query as tree
 from tidings.model.errors import QueryError
+from tidings.model.habits import word_habit
 from tidings.model.query import And, Not, Or, Query
+from tidings.model.tags import is_tag
 
 T = TypeVar("T")
 
@@ -40,13 +43,15 @@ _AND, _OR, _NOT = (rf"""(?P<{word}>{word}(?=[\s()"“”„]|$))""" for word in 
 
 _SIGN = signs(
     *(_NOT, _AND, _OR),
-    *(rf"(?P<{name}>{name}:)" for name in ("bounding_box", "point_radius", "topic", "has")),
+    *(rf"(?P<{name}>{name}:)" for name in ("bounding_box", "point_radius", "topic", "any")),
+    r"(?P<has>(?:has|_exists_):)",
     rf"(?P<FIELD>{tree.ATTRIBUTE_NAME}:)",
     rf"(?P<PREFIX>{tree.BARE_WORD}\*(?=[\s()]|$))",
     rf"(?P<WORD>{tree.BARE_WORD})",
     _QUOTED,
     r"(?P<MINUS>-(?=[^\s)\-]))|(?P<OPEN>\()|(?P<CLOSE>\))|(?P<END>\Z)",
 )
+_WORDS = signs(_QUOTED, rf"(?P<WORD>{tree.BARE_WORD})")
 _SLOP = signs(r"~(?P<SLOP>[0-9]{1,9})")
 _LIST = signs(r"(?P<OPEN>\()")
 _LIST_GOES_ON = signs(_OR, r"(?P<CLOSE>\))")
@@ -78,9 +83,11 @@ class QueryReader(Scanner):
     _depth = 0
     _in_list = False
 
-    def __init__(self, text: str, fields: Fields = NO_FIELDS) -> None:
+    def __init__(self, text: str, fields: Fields = NO_FIELDS, *, strict: bool = True) -> None:
+        """``strict``: habits of other languages are refused; without it, what they once meant here is read."""
         super().__init__(text)
         self.fields = fields
+        self.strict = strict
 
     def read(self) -> Query:
         try:
@@ -130,13 +137,21 @@ class QueryReader(Scanner):
 
     def _atom(self, sign: Token) -> Query:
         match sign.lastgroup:
+            case "WORD" if is_tag(text_of(sign)):
+                return self._placed(sign, tree.Tag, text_of(sign))
             case "WORD" | "AND" | "OR":
-                return self._placed(sign, tree.Word, text_of(sign))
+                was_taken = not self.strict and word_habit(text_of(sign)) is not None
+                return self._placed(sign, tree.Phrase if was_taken else tree.Word, text_of(sign))
             case "FIELD":
                 name = text_of(sign)[:-1]
                 conditions = self._listed(self._value, beside=self.fields.kind(name) == TEXT)
                 return _joined(
                     Or, [_joined(And, [self._placed(sign, build, name) for build in all_of]) for all_of in conditions]
+                )
+            case "any":
+                words = self._listed(self._words, beside=True)
+                return _joined(
+                    Or, [_joined(And, [self._placed(sign, tree.Anywhere, *own) for own in all_of]) for all_of in words]
                 )
             case "bounding_box":
                 return self._placed(sign, builder.box, sign, self._coordinates())
@@ -179,6 +194,14 @@ class QueryReader(Scanner):
         self._in_list = False
         return items
 
+    def _words(self) -> tuple[str, int]:
+        """A word or a phrase that is looked for anywhere, and its slop."""
+        words = self.token(_WORDS, 'a word or a phrase, as in any:fire or any:"white house"')
+        if words.lastgroup == "WORD" and (habit := word_habit(text_of(words))):
+            raise QueryError(habit, builder.column(words))
+        slop = self.maybe(_SLOP) if words.lastgroup == "QUOTED" else None
+        return builder.unquoted(words), int(text_of(slop)) if slop else 0
+
     def _value(self) -> builder.Condition:
         first = self.token(_VALUE, "a value")
         if first.lastgroup == "COMPARE":
@@ -197,7 +220,7 @@ class QueryReader(Scanner):
             return builder.near(first, slop)
         if star := self.maybe(_LATE_STAR):
             raise QueryError("a '*' touches the text that it completes, as in name:Mc*", builder.column(star))
-        return builder.value(parts)
+        return builder.value(parts, self.strict)
 
     def _coordinates(self) -> list[Token]:
         self.token(_PLACE, "'[', as in bounding_box:[150.5 -34.2 151.4 -33.4] or point_radius:[151.2 -33.9 16km]")

@@ -11,10 +11,12 @@ from tidings.model.errors import (
 from tidings.model.publication import Publication
 from tidings.model.query import (
     And,
+    Anywhere,
     Atom,
     Contains,
     EndsWith,
     Equals,
+    InNetwork,
     Near,
     Not,
     Or,
@@ -25,6 +27,7 @@ from tidings.model.query import (
     Range,
     Regex,
     StartsWith,
+    Tag,
     Topic,
     Wildcard,
     Within,
@@ -36,6 +39,7 @@ from tidings.model.values import Value
 
 __all__ = [
     "And",
+    "Anywhere",
     "Atom",
     "Circle",
     "Contains",
@@ -43,6 +47,7 @@ __all__ = [
     "EndsWith",
     "Equals",
     "HistoryError",
+    "InNetwork",
     "Match",
     "Near",
     "Not",
@@ -62,6 +67,7 @@ __all__ = [
     "StartsWith",
     "Subscription",
     "SubscriptionError",
+    "Tag",
     "TidingsError",
     "Topic",
     "Value",

@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tidings.model.errors import QueryError
+from tidings.model.habits import word_habit
 from tidings.model.region import Region
-from tidings.model.values import utc
+from tidings.model.tags import is_tag
+from tidings.model.values import network_text, utc
 
 _NEVER = r"""\s\x00-\x1f\x7f\ud800-\udfff()\[\]{}"“”„:*~^<>=|\\"""
 BARE_WORD = rf"[^{_NEVER}!&+\-‐‑‒–—―−][^{_NEVER}]*"
@@ -28,7 +30,7 @@ UNWRITABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 KEYWORDS = frozenset({"AND", "OR", "NOT"})
 MAX_WORD_CHARS = 256
 MAX_PHRASE_CHARS = 2_048
-OPERATORS = frozenset({"bounding_box", "has", "point_radius"})
+OPERATORS = frozenset({"_exists_", "any", "bounding_box", "has", "point_radius"})
 """Names of the language itself; "text" and "topic" are fields of their own, which only ``has:`` can ask for."""
 
 _BARE_WORD = re.compile(BARE_WORD)
@@ -53,6 +55,19 @@ class Word:
         _check_length(self.text, "a word", MAX_WORD_CHARS)
         if not _BARE_WORD.fullmatch(self.text):
             raise QueryError(f'{self.text!r} is not one plain word; quote it: "{self.text}"')
+        if habit := word_habit(self.text):
+            raise QueryError(habit)
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """A ``#topic``, ``$STOCK`` or ``@name`` in the text; letters have any case."""
+
+    text: str
+
+    def __post_init__(self) -> None:
+        if not is_tag(self.text):
+            raise QueryError(f"{self.text!r} is no tag like #fire, $BHP or @nswrfs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +209,25 @@ Bound = float | datetime
 
 
 @dataclass(frozen=True, slots=True)
+class InNetwork:
+    """A text attribute that is an address, or a network, in a network of IPv4 or IPv6.
+
+    >>> InNetwork("ip", "2001:DB8:0::/32")
+    InNetwork(name='ip', network='2001:db8::/32')
+    """
+
+    name: str
+    network: str
+
+    def __post_init__(self) -> None:
+        _check_name(self.name)
+        network = network_text(self.network)
+        if network is None:
+            raise QueryError(f"{self.network!r} is no network like 10.0.0.0/8 or 2001:db8::/32")
+        object.__setattr__(self, "network", network)
+
+
+@dataclass(frozen=True, slots=True)
 class Range:
     """A number (compared as float64) or an instant between two bounds; None leaves a side open."""
 
@@ -273,10 +307,21 @@ class Near:
             raise QueryError(f'words side by side are written without a distance: {self.name}:"white house"')
 
 
+@dataclass(frozen=True, slots=True)
+class Anywhere:
+    """Words in the text, or in a value of any attribute, analysed as the text is; ``slop`` as in a :class:`Phrase`."""
+
+    text: str
+    slop: int = 0
+
+    def __post_init__(self) -> None:
+        Phrase(self.text, self.slop)
+
+
 Piece = StartsWith | EndsWith | Contains | Wildcard | Regex
 """What is asked of the text of an attribute."""
 
-Atom = Word | Phrase | Prefix | Equals | Piece | Near | Range | Present | Within | Topic
+Atom = Word | Tag | Phrase | Prefix | Anywhere | Equals | Piece | Near | InNetwork | Range | Present | Within | Topic
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 from uuid import uuid4
@@ -109,8 +110,8 @@ class MemoryLog:
     def add(self, table: pa.Table, *, dry_run: bool = False) -> Receipt:
         checked = check_subscriptions(table, self.analyser)
         if dry_run:
-            return Receipt(self._version, checked.accepted.num_rows, checked.rejected)
-        return self._write("add", checked)
+            return Receipt(self._version, checked.accepted.num_rows, checked.rejected, warnings=checked.warnings)
+        return replace(self._write("add", checked), warnings=checked.warnings)
 
     def remove(self, ids: Iterable[str] | pa.Array | pa.ChunkedArray) -> Receipt:
         return self._write("remove", check_ids(ids))

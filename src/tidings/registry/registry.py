@@ -110,8 +110,8 @@ class Registry:
         """
         checked = check_subscriptions(table, self.analyser)
         if dry_run:
-            return Receipt(self.version, checked.accepted.num_rows, checked.rejected)
-        return self._write("add", checked)
+            return Receipt(self.version, checked.accepted.num_rows, checked.rejected, warnings=checked.warnings)
+        return replace(self._write("add", checked), warnings=checked.warnings)
 
     def remove(self, ids: Iterable[str] | pa.Array | pa.ChunkedArray) -> Receipt:
         """Remove these subscriptions in one commit. An id that is not live is written down too, and changes nothing."""

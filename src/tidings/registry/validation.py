@@ -7,7 +7,7 @@ the Arrow column, others are read by their shape; only what is left passes the p
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +21,7 @@ from tidings.language.shapes.reading import read_shapes
 from tidings.model import DataError, QueryError, Rejected
 from tidings.model.values import instant_text
 from tidings.registry.columns import Column, Problems, instant_column, text_column
+from tidings.registry.habits import habits_of
 from tidings.registry.schemas import SUBSCRIPTION, TEXT
 from tidings.tables.given import given_table
 
@@ -31,6 +32,7 @@ class Checked:
 
     accepted: pa.Table
     rejected: tuple[Rejected, ...]
+    warnings: tuple[str, ...] = ()
 
 
 def check_subscriptions(table: pa.Table, analyser: Analyser) -> Checked:
@@ -56,7 +58,8 @@ def check_subscriptions(table: pa.Table, analyser: Analyser) -> Checked:
     ):
         problems = found | problems  # the first problem of a row is told
     rows = pa.table([_filled(columns[name].values) for name in SUBSCRIPTION.names], schema=SUBSCRIPTION)
-    return _sorted_out(rows, problems)
+    checked = _sorted_out(rows, problems)
+    return replace(checked, warnings=habits_of(checked.accepted["query"], analyser.fields))
 
 
 def check_ids(ids: Iterable[str] | pa.Array | pa.ChunkedArray) -> Checked:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Sequence
 
 from tidings.model.errors import QueryError
@@ -12,7 +11,7 @@ from tidings.model.query import (
     Contains,
     EndsWith,
     Equals,
-    Or,
+    InNetwork,
     Present,
     Query,
     Range,
@@ -25,7 +24,6 @@ MANY, SINGLE = 1, 2
 """In the parts of a text: any characters, and any one character."""
 
 _BOUNDS = {"<": "high", "<=": "high", ">": "low", ">=": "low"}
-_MAX_NETS = 256
 
 
 def text_condition(name: str, parts: Sequence[str | int], cased: bool = False) -> Query:
@@ -77,37 +75,10 @@ def number_condition(name: str, number: float, sign: str = "") -> Query:
 
 
 def net_condition(name: str, net: str) -> Query:
-    """An address in a net: the beginnings that its addresses have, written as usual.
+    """An address in a network.
 
-    >>> net_condition("ip", "10.0.0.0/8"), net_condition("ip", "fc00::/7")  # doctest: +NORMALIZE_WHITESPACE
-    (StartsWith(name='ip', value='10.', folded=True), Or(children=(StartsWith(name='ip', value='fc', folded=True),
-     StartsWith(name='ip', value='fd', folded=True))))
+    >>> net_condition("ip", "10.0.0.1/8")
+    InNetwork(name='ip', network='10.0.0.0/8')
     """
-    try:
-        found = ipaddress.ip_network(net, strict=False)
-    except ValueError as error:
-        raise QueryError(f"{net!r} is no network: {error}") from None
-    parts = [*_beginnings(found)]
-    queries: list[Query] = [
-        Equals(name, part.removesuffix("$"), True) if part.endswith("$") else StartsWith(name, part, True)
-        for part in dict.fromkeys(parts)
-    ]
-    return queries[0] if len(queries) == 1 else Or(tuple(queries))
-
-
-def _beginnings(net: ipaddress.IPv4Network | ipaddress.IPv6Network) -> list[str]:
-    """How the addresses of a net begin; a whole one ends with ``$``."""
-    step = 8 if net.version == 4 else 4
-    whole = net.max_prefixlen
-    length = min(-(-net.prefixlen // step) * step, whole)
-    if net.version == 6 and net.prefixlen == whole:
-        return [f"{net.network_address}$", f"{net.network_address.exploded}$"]
-    if net.version == 6 and not 0 < length <= 16:
-        raise QueryError(f"{net} is a network of IPv6 whose addresses begin in several ways")
-    if 1 << length - net.prefixlen > _MAX_NETS or length == 0:
-        raise QueryError(f"{net} is too wide to be listed by its beginnings")
-    subnets = net.subnets(new_prefix=length)
-    if net.version == 6:
-        return [subnet.network_address.exploded.replace(":", "")[: length // 4] for subnet in subnets]
-    pieces = [str(subnet.network_address).split(".")[: length // 8] for subnet in subnets]
-    return [".".join(piece) + ("$" if length == whole else ".") for piece in pieces]
+    length = "" if "/" in net else "/128" if ":" in net else "/32"
+    return InNetwork(name, net + length)

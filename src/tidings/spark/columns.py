@@ -24,6 +24,7 @@ from pyspark.sql.types import (
     VarcharType,
 )
 
+from tidings.analysis import ALL
 from tidings.model import DataError
 from tidings.model.publication import FIELDS
 from tidings.spark.parquet import FilePieces, ParquetFiles, Work
@@ -95,7 +96,7 @@ class Columns:
     ) -> DataFrame | FilePieces | Aliased:
         """The fields, and the attributes that somebody asks about: whatever else there is stays where it is."""
         found, _ = self._found(publications)
-        names = dict.fromkeys([*FIELDS, *sorted(asked)])
+        names = dict.fromkeys([*FIELDS, *sorted(found if ALL in asked else asked)])
         wanted = {name: found[name].path for name in names if name in found}
         if isinstance(publications, ParquetFiles):
             return publications.selected(wanted)

@@ -15,7 +15,19 @@ from tidings.index.predicates import range_keys
 from tidings.language import Conjunction, ResolvedAtom, Sequence
 from tidings.language.atoms import FieldPrefix, FieldWords
 from tidings.model import Publication, Rectangle
-from tidings.model.query import Contains, EndsWith, Equals, Present, Range, Regex, StartsWith, Topic, Wildcard, Within
+from tidings.model.query import (
+    Contains,
+    EndsWith,
+    Equals,
+    InNetwork,
+    Present,
+    Range,
+    Regex,
+    StartsWith,
+    Topic,
+    Wildcard,
+    Within,
+)
 from tidings.model.values import Held, Value, equality_texts, value_text
 from tidings.tables.columns import instant_key, number_key
 
@@ -120,6 +132,7 @@ def _keys(atom: ResolvedAtom) -> Iterator[tuple[str, ...]]:
             | Wildcard(name)
             | Regex(name)
             | Equals(name)
+            | InNetwork(name)
             | FieldWords(name)
             | FieldPrefix(name)
         ) if name not in _FIELDS:

@@ -19,6 +19,7 @@ import pyarrow as pa
 from tidings.analysis import Analyser
 from tidings.arrays import IntArray
 from tidings.language.atoms import Sequence, SimpleAtom, resolve
+from tidings.language.formulas import Formula
 from tidings.language.plain import PlainWords
 from tidings.language.reader import QueryReader
 from tidings.language.shapes.kernels import NUMBER, QUOTED, VALUE, WORD
@@ -147,6 +148,8 @@ class Atoms:
             resolved = resolve(atom, self._analyser)
         except QueryError:
             return NOT_CARRIED
+        if isinstance(resolved, Formula):
+            return NOT_CARRIED
         return NOTHING if resolved is None else self._known_number(resolved)
 
     def _known_number(self, atom: SimpleAtom) -> int:
@@ -203,9 +206,10 @@ class Ranges:
 
     @property
     def are_carried(self) -> BoolArray:
-        """Those that hold some number: whatever else is refused, or filed nowhere, by the parser's way."""
+        """Those that hold several numbers: of the others one is an equality, and none is refused or filed nowhere."""
         low, high = self.closed()
-        return low <= high
+        carried: BoolArray = low < high
+        return carried
 
     def closed(self) -> tuple[FloatArray, FloatArray]:
         """The bounds as :func:`tidings.language.covering.closed` gives them."""

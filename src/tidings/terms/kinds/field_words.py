@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
+from itertools import chain
 from typing import Any
 
-from tidings.analysis import Analyser, Token
-from tidings.language.atoms import FieldPrefix, FieldWords, FormPrefix, Sequence
+import numpy as np
+
+from tidings.analysis import ALL, Analyser, Token
+from tidings.language.atoms import AttributeWords, FieldPrefix, FieldWords, FormPrefix, Sequence
 from tidings.language.evaluation import has_form, has_sequence
-from tidings.model.publication import Publication
+from tidings.model.publication import FIELDS, Publication
 from tidings.model.values import Value, value_text
 from tidings.terms.finding.finder import MAX_KNOWN, MAX_KNOWN_CHARS
 from tidings.terms.forms import LikelyForms
 from tidings.terms.kinds.kind import Key, Kind, Reading, of_values
-from tidings.terms.pairs import Pairs
+from tidings.terms.pairs import Pairs, each_once
 
 
 class _Field:
@@ -25,7 +28,7 @@ class _Field:
         self.prefixes: tuple[tuple[FormPrefix, int], ...] = ()
         self.known: dict[str, tuple[int, ...]] = {}
 
-    def put(self, asked: FieldWords | FieldPrefix, term: int) -> None:
+    def put(self, asked: FieldWords | FieldPrefix | AttributeWords, term: int) -> None:
         if isinstance(asked, FieldPrefix):
             self.prefixes = (*self.prefixes, (asked.word, term))
         else:
@@ -104,3 +107,49 @@ class WordsOfFields(Kind):
 
     def _terms(self, analyser: Analyser, name: str, value: Value) -> tuple[int, ...]:
         return self._fields[name].terms(value_text(value), analyser)
+
+
+class WordsAnywhere(Kind):
+    """In any attribute: what is found in the text is asked for by words."""
+
+    names = ("anywhere",)
+    atoms = (AttributeWords,)
+    guess = 0.02
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._asked = _Field()
+
+    @staticmethod
+    def key(atom: AttributeWords) -> Key:
+        return "anywhere", atom.sequence.words, atom.sequence.offsets, atom.sequence.slop
+
+    @staticmethod
+    def read(saved: list[Any]) -> Key:
+        return tuple(tuple(part) if isinstance(part, list) else part for part in saved)
+
+    @staticmethod
+    def called(key: Key) -> str:
+        words = " ".join(f"{word}@{offset}" for word, offset in zip(key[1], key[2], strict=True))
+        return f"any:{words}~{key[3]}"
+
+    def put(self, key: Key, term: int) -> None:
+        self._asked.put(AttributeWords(Sequence(*key[1:])), term)
+        super().put(key, term)
+
+    def attributes(self) -> Iterable[str]:
+        return [ALL] if self.ids else []
+
+    def of_table(self, reading: Reading) -> list[Pairs]:
+        terms = partial(self._terms, reading.forms.exact)
+        # What begins with NUL is no attribute: steps send it along with the posts.
+        names = [name for name in reading.table.column_names if name not in FIELDS and name[:1] != "\0"]
+        found = [reading.pairs(name, terms) for name in names]
+        return [each_once(*(np.concatenate(parts) for parts in zip(*found, strict=True)))] if found else []
+
+    def of_one(self, publication: Publication, forms: LikelyForms) -> Iterable[int]:
+        values = chain.from_iterable(publication.values(name) for name in publication.attributes)
+        return {term for value in values for term in self._terms(forms.exact, value)}
+
+    def _terms(self, analyser: Analyser, value: Value) -> tuple[int, ...]:
+        return self._asked.terms(value_text(value), analyser)

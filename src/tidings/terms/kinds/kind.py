@@ -10,16 +10,18 @@ from typing import Any, ClassVar, Protocol
 import pyarrow as pa
 
 from tidings.arrays import IntArray
-from tidings.language.atoms import FieldPrefix, FieldWords, FormPrefix
+from tidings.language.atoms import AttributeWords, FieldPrefix, FieldWords, FoldedTag, FormPrefix
 from tidings.model.publication import FIELDS, Publication
-from tidings.model.query import Equals, Piece, Present, Topic
+from tidings.model.query import Equals, InNetwork, Piece, Present, Topic
 from tidings.model.values import Value
 from tidings.tables.columns import encoded, is_text, python_values
 from tidings.tables.nesting import elements, several
 from tidings.terms.forms import LikelyForms
 from tidings.terms.pairs import NO_PAIRS, Pairs, each_once, expanded, spread
 
-TermAtom = FormPrefix | FieldWords | FieldPrefix | Equals | Piece | Present | Topic
+TermAtom = (
+    FoldedTag | FormPrefix | FieldWords | FieldPrefix | AttributeWords | Equals | Piece | InNetwork | Present | Topic
+)
 """An atom that a publication fulfils by having one term (a word of a sequence is asked for by Dictionary.word)."""
 
 Key = tuple[Any, ...]
@@ -74,7 +76,7 @@ class Kind(ABC):
         self.ids[key] = term
 
     def attributes(self) -> Iterable[str]:
-        """The attributes, and the fields, that are asked about."""
+        """The attributes, and the fields, that are asked about; ALL for any."""
         return ()
 
     @abstractmethod
