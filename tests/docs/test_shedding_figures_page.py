@@ -135,3 +135,6 @@ def test_what_is_told_of_shedding_to_capacity_is_in_its_result_file() -> None:
     assert f"{told['posts_per_s']:,} posts a second can be handled in batches of {told['batch_posts']:,}" in PAGE
     assert f"keeps {told['shed_by_random']:.3f} times the matches" in PAGE
     assert told["block_lost"] == 0
+    rounds = f"{told['shed_by_random_1']:.3f} in one round, {told['shed_by_random_2']:.3f} in the other"
+    assert rounds in PAGE and told["shed_by_random"] >= 1.15
+    assert max(told["shed_settled_lag_s"], told["random_settled_lag_s"]) < 2 * told["delay_s"]
