@@ -38,6 +38,7 @@ def test_seed_and_duration_can_be_chosen(tidings: Tidings, scenario: Path) -> No
     assert tidings("simulate", scenario, "--format", "csv").out.startswith("figure,value\nsimulated_s,90.0\n")
 
 
+@pytest.mark.thorough
 def test_a_picture_is_drawn(tidings: Tidings, scenario: Path, tmp_path: Path) -> None:
     assert tidings("simulate", scenario, "--plot", tmp_path / "load.svg").code == 0
     assert (tmp_path / "load.svg").read_text().startswith("<?xml")

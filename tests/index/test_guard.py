@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.examples import examples
+from tests.examples import examples, thorough_but
 from tests.index.strategies import NOW, subscriptions, tables
 from tidings.analysis import ENGLISH, Analyser
 from tidings.index import guard
@@ -135,7 +135,7 @@ def test_the_index_equals_brute_force_on_each_generator(asked: pa.Table, posts: 
     assert found.counters.candidates < 0.2 * oracle.match(posts).counters.candidates
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", thorough_but(range(3), 0))
 def test_boxes_whose_edges_lie_on_places_are_exact_for_many_rows_at_a_time(seed: int) -> None:
     rng = random.Random(seed)
     steps = [10.0, 10.000001, 10.0000010000001, 10.00002, 10.25, 11.0, 12.5]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.examples import examples
+from tests.examples import examples, thorough_but
 from tests.index.mixed import NEVER, mixed_posts, mixed_queries, shapes_of, valid
 from tests.index.strategies import NOW, tables
 from tests.language.strategies import small_queries
@@ -29,7 +29,7 @@ from tidings.workloads import Posts, Stocks, q1, stock_subscriptions
 
 
 @pytest.mark.parametrize("with_sample", [False, True])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", thorough_but(range(3), 0))
 def test_an_index_by_shapes_matches_what_one_by_one_matches(seed: int, with_sample: bool) -> None:
     rng = random.Random(seed)
     queries, posts = valid(mixed_queries(rng, 400)), mixed_posts(rng, 60)

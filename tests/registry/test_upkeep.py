@@ -17,7 +17,6 @@ from deltalake import DeltaTable, write_deltalake
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.examples import thorough_but
 from tests.registry.test_folding import Change, log, plain_fold
 from tidings.model import DataError, HistoryError
 from tidings.registry import History, Registry, fold, schemas, tables
@@ -66,7 +65,8 @@ def test_what_is_dropped_changes_no_fold_from_the_horizon_on(
         assert found == plain_fold(changes[:version], list(range(1, len(changes))))
 
 
-@pytest.mark.parametrize("seed", thorough_but(range(3), 0))
+@pytest.mark.thorough
+@pytest.mark.parametrize("seed", range(3))
 def test_all_versions_of_the_kept_history_can_be_read_and_earlier_ones_are_refused(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -82,7 +82,7 @@ def same(found: list[tuple[str, str]], expected: set[tuple[str, str]]) -> bool:
 
 @pytest.mark.parametrize(
     "how",
-    LAYOUTS,
+    [pytest.param(LAYOUTS[0], marks=pytest.mark.quick), *LAYOUTS[1:]],
     ids=lambda how: "-".join(str(value) for value in how.values()),
 )
 def test_a_batch_equals_brute_force(

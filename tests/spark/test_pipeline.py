@@ -45,7 +45,7 @@ def posts(tmp_path: Path, spark: SparkSession) -> DataFrame:
 
 @pytest.mark.parametrize(
     "plan",
-    [Plan("replicated"), pytest.param(Plan("partitioned", 3), marks=pytest.mark.quick)],
+    [Plan("replicated"), Plan("partitioned", 3)],
     ids=lambda plan: plan.layout,
 )
 def test_each_batch_finds_what_brute_force_finds_at_its_version(

@@ -107,6 +107,7 @@ def test_plan_after_plan_comes_to_rest(posts: list[list[int]], owner: list[int])
     raise AssertionError("it moves for ever")
 
 
+@pytest.mark.thorough
 def test_a_cluster_converges_and_comes_to_rest() -> None:
     """100 batches over an in-process cluster in which at first one matcher has half of all parcels."""
     rng = np.random.default_rng(5)
