@@ -62,6 +62,12 @@ _GAP = re.compile(
 chunk."""
 
 _ALIKE = {"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\u00b4": "'", "\u0149": "'n", "\u0130": "i"}
+_SUBSCRIBED = re.compile(
+    "[\u1f80-\u1faf\u1fb2-\u1fb4\u1fb7\u1fbc\u1fc2-\u1fc4\u1fc7\u1fcc\u1ff2-\u1ff4\u1ff7\u1ffc]"
+    "[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+"
+)
+"""A Greek letter with an iota below it, and marks after it: folded, the iota is a letter, and comes after the marks."""
+
 _DOTTED_I = "i\u0307"
 """What the Turkish capital I with a dot becomes in lower case elsewhere."""
 
@@ -182,9 +188,13 @@ def fold(text: str) -> str:
     text = _IGNORABLE.sub("", text)
     for letter, other in _ALIKE.items():
         text = text.replace(letter, other)
-    text = unicodedata.normalize("NFKC", text)
+    text = _SUBSCRIBED.sub(_decomposed, unicodedata.normalize("NFKC", text))
     folded = text.casefold().replace(_DOTTED_I, "i")
     return text if folded == text else _composed(text.split("\n"), folded.split("\n"))
+
+
+def _decomposed(found: re.Match[str]) -> str:
+    return unicodedata.normalize("NFD", found[0])
 
 
 def _composed(before: list[str], lines: list[str]) -> str:
