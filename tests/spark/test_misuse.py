@@ -106,7 +106,7 @@ WRONG: list[tuple[str, Callable[[], object]]] = [
     ("shows 0 or more matches, got -1", lambda: ConsoleSink(-1)),
     ("matchers is a whole number of 1 or more, got 0", lambda: Plan(matchers=0)),
     ("replicated_bytes is a whole number of 0 or more, got 1.5", lambda: Plan(replicated_bytes=1.5)),  # type: ignore[arg-type]
-    ("a streaming DataFrame or KafkaPosts, got a str", lambda: Pipeline("posts", "alerts", MemorySink(), "state").start()),
+    ("DataFrame or KafkaPosts, got a str", lambda: Pipeline("posts", "alerts", MemorySink(), "state").start()),
     ("a DataFrame or ParquetFiles, got a NoneType", lambda: match(None, "alerts")),
     ("folder of a source is named by a text or a Path, got 5", lambda: posts_from_files(None, 5)),  # type: ignore[arg-type]
 ]
