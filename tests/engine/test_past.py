@@ -238,3 +238,12 @@ def test_what_is_no_span_or_size_is_refused() -> None:
         Engine(keep=SECOND, keep_bytes=0)
     with pytest.raises(PublicationError, match="expires is the instant"):
         Engine(keep=SECOND).publish(id="p1", expires=5)  # type: ignore[arg-type]
+
+
+def test_the_past_of_a_subscription_on_an_attribute_with_several_values_is_found() -> None:
+    clock = Clock()
+    with Engine(clock=clock, keep=timedelta(days=1)) as engine:
+        for name, tags in (("a", ["blue", "red"]), ("b", ["red"]), ("c", "red"), ("d", ["blue"])):
+            engine.publish(id=name, text="fire", tags=tags)
+        found = engine.subscribe("tags:red", id="s", since=clock.now - SECOND).past
+        assert sorted(match.publication_id for match in found) == ["a", "b", "c"]

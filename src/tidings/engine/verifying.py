@@ -92,7 +92,7 @@ def tables_of(rows: KeptRows) -> tuple[list[tuple[IntArray, pa.Table]], IntArray
 def _columns(shape: Shape, rests: Sequence[Rest]) -> dict[str, pa.Array]:
     columns = {"topic": pa.array([topics for topics, _ in rests], pa.list_(pa.large_string()))}
     for name, kind, is_several in shape:
-        column_type = pa.list_(_COLUMN_TYPES[kind]) if is_several else _COLUMN_TYPES[kind]
+        column_type = pa.large_list(_COLUMN_TYPES[kind]) if is_several else _COLUMN_TYPES[kind]
         columns[name] = pa.array([attributes[name] for _, attributes in rests], column_type)
     return columns
 
