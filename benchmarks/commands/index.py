@@ -74,6 +74,28 @@ def matching(  # noqa: PLR0913  # each is an option
     tell("matching", data, figures, seed, output_format, save)
 
 
+def fences(
+    *,
+    subscriptions: Subscriptions = 100_000,
+    posts: Annotated[int, typer.Option(min=1, help="How many places are matched.")] = 40_000,
+    rounds: Rounds = 5,
+    data: Data = None,
+    seed: Seed = 1,
+    output_format: HowToPrint = Format.table,
+    save: Save = None,
+) -> None:
+    """Fences, half of them circles, against a shapely STRtree with names on both sides; circles against boxes."""
+    from benchmarks.fences import Fences, measure, placed
+    from tidings.cli.output import progress
+    from tidings.workloads import Posts, read_traffic
+
+    table = read_traffic(data / "traffic.parquet") if data else Posts(seed=seed).table(2 * posts)
+    table = placed(table, seed)
+    with progress("matching", rounds * posts) as advance:
+        figures = measure(Fences.around(table, subscriptions, seed), table.slice(0, posts), rounds, advance)
+    tell("fences", data, figures, seed, output_format, save)
+
+
 def growth(  # noqa: PLR0913
     *,
     most: Annotated[int, typer.Option(min=1, help="Stop at so many subscriptions.")] = 3_000_000,

@@ -94,6 +94,6 @@ def test_alternatives_are_found_in_any_room(room: int, is_recent: bool, monkeypa
 
 def _one_row(terms: npt.NDArray[np.int32]) -> tuple[np.ndarray, ...]:
     """A publication with these terms, and nothing else."""
-    nowhere = np.full(1, np.nan)
+    nowhere = np.full((1, 5), np.nan)
     tokens = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int32)
-    return terms, np.array([0, len(terms)]), np.zeros((1, 2), dtype=np.int64), nowhere, nowhere, *tokens
+    return terms, np.array([0, len(terms)]), np.zeros((1, 2), dtype=np.int64), nowhere, *tokens

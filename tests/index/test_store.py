@@ -16,13 +16,14 @@ from hypothesis import strategies as st
 from tests.examples import examples
 from tests.index.strategies import NOW, subscriptions, tables
 from tidings.analysis import ENGLISH
+from tidings.arrays.pages import checked, read_page, replace_json
 from tidings.index.guard import GuardIndex
 from tidings.index.store import Store, described
 from tidings.language import parse
 from tidings.model import DataError, Subscription
 
-GOLDEN = Path(__file__).parent / "golden" / "index-2"
-"""An index of format 2, written by :func:`write_golden`; whatever the code becomes, it opens and answers as it did."""
+GOLDEN = Path(__file__).parent / "golden" / "index-3"
+"""An index of format 3, written by :func:`write_golden`; whatever the code becomes, it opens and answers as it did."""
 
 QUERIES = {
     "words": "white house",
@@ -40,12 +41,14 @@ QUERIES = {
     "topic": "topic:sports/soccer",
     "pattern": "topic:sports/*/final",
     "removed": "fire",
+    "tag": "#fire OR @nswrfs",
+    "formula": " ".join(f"(house OR x{i})" for i in range(12)),
     "late": "rain volume:[1 TO 5]",
 }
 POSTS = pa.table(
     {
         "id": ["a", "b", "c"],
-        "text": ["The White House is on fire", "smoke, no house", "drill: fire! rain"],
+        "text": ["The White House is on fire", "smoke, no house @NSWRFS", "drill: fire! rain"],
         "symbol": ["YHOO", "YHOO", "GOOG"],
         "volume": [400_000.0, None, 3.0],
         "lat": [-33.87, -33.0, None],
@@ -56,8 +59,8 @@ POSTS = pa.table(
 )
 ANSWERS = {
     "a": {"words", "not", "or", "phrase", "near", "prefix", "piece", "present", "range", "date", "box", "circle",
-          "topic", "pattern"},
-    "b": {"or", "prefix", "piece", "pattern"},
+          "topic", "pattern", "formula"},
+    "b": {"or", "tag", "formula", "prefix", "piece", "pattern"},
     "c": {"late", "present"},
 }  # fmt: skip
 
@@ -159,15 +162,14 @@ def test_what_is_saved_comes_back(tmp_path_factory: pytest.TempPathFactory, data
 
 def test_a_file_that_is_no_segment_is_told_by_name(tmp_path: Path) -> None:
     shutil.copytree(GOLDEN, tmp_path / "index")
-    shutil.copy(
-        GOLDEN.parents[2] / "arrays" / "golden" / "arrays-1.tidings", tmp_path / "index" / "segment-000001.tidings"
-    )
-    with pytest.raises(DataError, match=r"segment-000001.tidings: not a segment"):
+    segment = min((tmp_path / "index").glob("segment-*"))
+    shutil.copy(GOLDEN.parents[2] / "arrays" / "golden" / "arrays-1.tidings", segment)
+    with pytest.raises(DataError, match=f"{segment.name}: not a segment"):
         opened(tmp_path / "index")
     with pytest.raises(DataError, match="another format or for another analyser"):
         Store(GOLDEN, "klingon").read()
     manifest = tmp_path / "index" / "manifest.json"
-    manifest.write_text(manifest.read_text().replace('"format": 2', '"format": 1'))
+    replace_json(manifest, checked(read_page(manifest) | {"format": 2}))
     with pytest.raises(DataError, match="another format or for another analyser"):
         opened(tmp_path / "index")
 

@@ -145,10 +145,12 @@ class AtomArea:
         boxes = [boxes_of(atom) for atom in self.distinct if isinstance(atom, Within)]
         return BoxSets.of(boxes).taken(self.atoms), np.array([size_of(own) for own in boxes])[self.atoms]
 
-    def predicates(self) -> IdArray:
-        """The number of the predicate of each."""
-        numbers = [self.filer.predicates.number(atom, self.filer.terms) for atom in self.distinct]
-        return np.array(numbers, dtype=np.int32)[self.atoms]
+    def predicates(self) -> tuple[IdArray, IdArray]:
+        """The number of the predicate of each, and of the box around it."""
+        predicates, terms = self.filer.predicates, self.filer.terms
+        numbers = [(predicates.number(atom, terms), predicates.hull(atom, terms)) for atom in self.distinct]
+        own, hulls = np.array(numbers, dtype=np.int32)[self.atoms].T
+        return own, hulls
 
     def guards(self, rows: IntArray) -> Guards:
         used, own = np.unique(self.atoms[rows], return_inverse=True)

@@ -77,20 +77,31 @@ class Filer:
     ) -> list[Entry]:
         """Entries under the parts of the cover of one of ``areas``; inside of a circle it need not be verified.
 
-        A box is asked everywhere: what asks for one is compared with many rows at once, which costs less than to have
-        some of a query's entries elsewhere.
+        A box is asked everywhere, and that around a circle: what asks for one is compared with many rows at once, which
+        costs less than to have some of a query's entries elsewhere.
         """
         across = self._entry(0, terms, areas, others)
-        inside = across if is_box(area) else self._entry(0, terms, [one for one in areas if one is not area], others)
+        inside = across if is_box(area) else self._entry(0, terms, areas, others, area)
         return [(inside if is_inside else across)._replace(guard=guard) for guard, is_inside in self.cover(area)]
 
-    def _entry(self, guard: int, terms: list[int], areas: list[Range | Within], others: list[int]) -> Entry:
-        """What is left: further terms, then areas, the first box among them as the test."""
-        numbers = [self.predicates.number(area, self.terms) for area in areas]
-        boxes = [n for n, area in zip(numbers, areas, strict=True) if is_box(area)]
-        if any(self.predicates.is_formula(code) for code in others):
-            boxes = []  # a formula is not asked of many rows at once
-        test = boxes[0] if boxes else NO_TEST
+    def _entry(
+        self,
+        guard: int,
+        terms: list[int],
+        areas: list[Range | Within],
+        others: list[int],
+        fulfilled: Range | Within | None = None,
+    ) -> Entry:
+        """What is left: further terms, then areas but for one that is ``fulfilled``.
+
+        The test is the first box among the areas that are left; without one, the box around the first area.
+        """
+        left = [area for area in areas if area is not fulfilled]
+        numbers = [self.predicates.number(area, self.terms) for area in left]
+        boxes = [n for n, area in zip(numbers, left, strict=True) if is_box(area)]
+        test = NO_TEST
+        if areas and not any(self.predicates.is_formula(code) for code in others):  # asked of one row at a time
+            test = boxes[0] if boxes else self.predicates.hull(areas[0], self.terms)
         first, *rest = terms or [kernels.ALWAYS]
         return Entry(guard, first, test, (*rest, *(asked(n) for n in numbers if n != test), *others))
 

@@ -96,6 +96,10 @@ class GuardIndex:
             ]
         )
 
+    def take_over(self, before: GuardIndex) -> None:
+        """Let this thread have the words of publications that it remembers for another index."""
+        self._readers.take_over(before._readers, before._terms, self._terms)
+
     def read(self, query: str, *, strict: bool = False) -> Meaning:
         """What a query asks, as :meth:`put` takes it; refuses with QueryError, ``strict`` if it is a new one."""
         if len(self._plain) > MAX_WORDS:

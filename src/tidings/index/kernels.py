@@ -56,7 +56,7 @@ def _clear(row, terms, term_offsets, bits):
 
 @numba.njit(cache=True, nogil=True)
 def _stream_holds(s, stop, row, stream, bits, kinds, slots, keys, circles, sequence_words, sequence_offsets, numbers,
-                  lon, lat, token_offsets, tokens):  # fmt: skip
+                  points, token_offsets, tokens):  # fmt: skip
     """Whether all that stands in a stream from s to stop holds of a row."""
     while s < stop and stream[s] >= 0:
         if not has_term(bits, stream[s]):
@@ -68,12 +68,12 @@ def _stream_holds(s, stop, row, stream, bits, kinds, slots, keys, circles, seque
             is_so = not has_term(bits, u >> 1)
         elif kinds[u >> 2] == FORMULA:
             is_so = _formula_holds(
-                u >> 2, row, bits, kinds, slots, keys, circles, sequence_words, sequence_offsets, numbers, lon, lat,
+                u >> 2, row, bits, kinds, slots, keys, circles, sequence_words, sequence_offsets, numbers, points,
                 token_offsets, tokens,
             )  # fmt: skip
         else:
             is_so = holds(
-                u >> 2, row, kinds, slots, keys, circles, sequence_words, sequence_offsets, numbers, lon, lat,
+                u >> 2, row, kinds, slots, keys, circles, sequence_words, sequence_offsets, numbers, points,
                 token_offsets, tokens,
             ) != ((u & 2) != 0)  # fmt: skip
         if not is_so:
@@ -83,7 +83,7 @@ def _stream_holds(s, stop, row, stream, bits, kinds, slots, keys, circles, seque
 
 
 @numba.njit(cache=True, nogil=True)
-def _formula_holds(p, row, bits, kinds, slots, keys, circles, sequence_words, sequence_offsets, numbers, lon, lat,
+def _formula_holds(p, row, bits, kinds, slots, keys, circles, sequence_words, sequence_offsets, numbers, points,
                    token_offsets, tokens):  # fmt: skip
     """Whether a formula holds of a row.
 
@@ -101,7 +101,7 @@ def _formula_holds(p, row, bits, kinds, slots, keys, circles, sequence_words, se
             is_so = not has_term(bits, u >> 1)
         else:
             is_so = holds(
-                u >> 2, row, kinds, slots, keys, circles, sequence_words, sequence_offsets, numbers, lon, lat,
+                u >> 2, row, kinds, slots, keys, circles, sequence_words, sequence_offsets, numbers, points,
                 token_offsets, tokens,
             ) != ((u & 2) != 0)  # fmt: skip
         ways = np.uint32(sequence_offsets[at])
@@ -111,7 +111,7 @@ def _formula_holds(p, row, bits, kinds, slots, keys, circles, sequence_words, se
 
 @numba.njit(cache=True, nogil=True)
 def emit(held, row, tests, stream_offsets, stream, entry_queries, kinds, slots, keys, circles, sequence_words,
-             sequence_offsets, numbers, lon, lat, token_offsets, tokens, bits, query_bits, out, found):  # fmt: skip
+             sequence_offsets, numbers, points, token_offsets, tokens, bits, query_bits, out, found):  # fmt: skip
     """Write the queries of those of the entries ``held`` whose test (``tests`` may be empty) and stream hold.
 
     A query that has other entries gets its bit, and so does the last one, which is nobody's. Returns how many queries
@@ -123,7 +123,7 @@ def emit(held, row, tests, stream_offsets, stream, entry_queries, kinds, slots, 
             continue
         if stream_offsets[at] < stream_offsets[at + 1] and not _stream_holds(
             stream_offsets[at], stream_offsets[at + 1], row, stream, bits, kinds, slots, keys, circles, sequence_words,
-            sequence_offsets, numbers, lon, lat, token_offsets, tokens,
+            sequence_offsets, numbers, points, token_offsets, tokens,
         ):  # fmt: skip
             continue
         q = entry_queries[at]
@@ -153,7 +153,7 @@ def finish(row, terms, term_offsets, bits, query_bits, out, begin, end):
 
 
 @numba.njit(cache=True, nogil=True)
-def match_chained(first_row, terms, term_offsets, numbers, lon, lat, token_offsets, tokens, starts, link, limit, firsts,
+def match_chained(first_row, terms, term_offsets, numbers, points, token_offsets, tokens, starts, link, limit, firsts,
                   tests, stream_offsets, stream, entry_queries, kinds, slots, keys, circles, sequence_words,
                   sequence_offsets, bits, query_bits, out, row_ends, counters):  # fmt: skip
     """Match rows against chained entries; stops before a row whose matches do not fit into ``out``.
@@ -189,7 +189,7 @@ def match_chained(first_row, terms, term_offsets, numbers, lon, lat, token_offse
                 verified += n
                 found = emit(
                     held[:n], row, tests, stream_offsets, stream, entry_queries, kinds, slots, keys,
-                    circles, sequence_words, sequence_offsets, numbers, lon, lat, token_offsets, tokens, bits,
+                    circles, sequence_words, sequence_offsets, numbers, points, token_offsets, tokens, bits,
                     query_bits, out, found,
                 )  # fmt: skip
                 if found < 0:
@@ -263,7 +263,7 @@ def _plain(n, tests, stream_offsets, stream, entry_queries, bits, held, out, fou
 
 
 @numba.njit(cache=True, nogil=True)
-def match_side_by_side(first_row, terms, term_offsets, numbers, lon, lat, token_offsets, tokens, starts, firsts, tests,
+def match_side_by_side(first_row, terms, term_offsets, numbers, points, token_offsets, tokens, starts, firsts, tests,
                        stream_offsets, stream, entry_queries, kinds, slots, keys, circles, sequence_words,
                        sequence_offsets, bits, query_bits, out, row_ends, counters):  # fmt: skip
     """:func:`match_chained` for entries side by side: those of term t are starts[t] … starts[t + 1].
@@ -312,7 +312,7 @@ def match_side_by_side(first_row, terms, term_offsets, numbers, lon, lat, token_
             if n > 0:
                 found = emit(
                     held[:n], row, tests, stream_offsets, stream, entry_queries, kinds, slots, keys,
-                    circles, sequence_words, sequence_offsets, numbers, lon, lat, token_offsets, tokens, bits,
+                    circles, sequence_words, sequence_offsets, numbers, points, token_offsets, tokens, bits,
                     query_bits, out, found,
                 )  # fmt: skip
             n = 0

@@ -20,13 +20,34 @@ _EARTH_RADIUS_M = 6_371_008.8
 
 
 @numba.njit(cache=True, nogil=True)
-def _within_circle(lon, lat, circle):
+def _within_circle(lon, lat, circles, c):
     """As tidings.model.region.distance_m, operation by operation, so that both give the same bits."""
+    circle = circles[c]
     phi1, phi2, turn = math.radians(circle[1]), math.radians(lat), math.radians(lon - circle[0])
     across = math.cos(phi2) * math.sin(turn)
     along = math.cos(phi1) * math.sin(phi2) - math.sin(phi1) * math.cos(phi2) * math.cos(turn)
     inner = math.sin(phi1) * math.sin(phi2) + math.cos(phi1) * math.cos(phi2) * math.cos(turn)
     return _EARTH_RADIUS_M * math.atan2(math.sqrt(across * across + along * along), inner) <= circle[2]
+
+
+@numba.njit(cache=True, nogil=True)
+def in_circle(c, row, circles, points):
+    """Whether a row's place is there and in a circle.
+
+    The square of the straight line between two unit vectors decides, but for a hair around the circle. The vector of a
+    row is made when the first circle asks for it.
+    """
+    if math.isnan(points[row, 2]):
+        if math.isnan(points[row, 0]):
+            return False
+        turn, up = math.radians(points[row, 0]), math.radians(points[row, 1])
+        points[row, 3], points[row, 4] = math.cos(up) * math.sin(turn), math.sin(up)
+        points[row, 2] = math.cos(up) * math.cos(turn)
+    x, y, z = points[row, 2] - circles[c, 3], points[row, 3] - circles[c, 4], points[row, 4] - circles[c, 5]
+    squared = x * x + y * y + z * z
+    if squared <= circles[c, 6]:
+        return True
+    return squared <= circles[c, 7] and _within_circle(points[row, 0], points[row, 1], circles, c)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -56,27 +77,38 @@ def _place_of(word, words):
 
 
 @numba.njit(cache=True, nogil=True)
-def _has_near(words, window, tokens):
-    """Whether all words (a repeated one as often) stand among some ``window`` + 1 tokens.
+def _has_near(words, offsets, slop, tokens):
+    """Whether each word has a token of its own, at most ``slop`` behind its place from some beginning.
 
-    The tokens enter and leave the window one by one. ``lacking`` counts, at a word's first place, how many of it are
-    not inside.
+    The beginning moves by one token at a time. ``before[k]`` counts the tokens of word k before its window,
+    ``until[k]`` those up to its end. A repeated word needs a token for each window: by Hall's theorem they are there
+    if from the begin of any of its windows to the end of any later one there are as many as windows.
     """
-    lacking = np.zeros(len(words), dtype=np.int64)
-    for word in words:
-        lacking[_place_of(word, words)] += 1
-    missing = len(words)
-    for last in range(len(tokens)):
-        k = _place_of(tokens[last], words)
-        if k >= 0:
-            missing -= lacking[k] > 0
-            lacking[k] -= 1
-            if missing == 0:
-                return True
-        k = _place_of(tokens[last - window], words) if last >= window else -1
-        if k >= 0:
-            lacking[k] += 1
-            missing += lacking[k] > 0
+    first, nth = np.empty(len(words), dtype=np.int64), np.zeros(len(words), dtype=np.int64)
+    for k in range(len(words)):
+        first[k] = _place_of(words[k], words)
+        for j in range(k):
+            nth[k] += words[j] == words[k]
+    before, until = np.zeros(len(words), dtype=np.int64), np.zeros(len(words), dtype=np.int64)
+    least = np.empty(len(words), dtype=np.int64)
+    for begin in range(-offsets[-1] - slop, len(tokens)):
+        has_new = False
+        for k in range(len(words)):
+            left, right = begin + offsets[k] - 1, begin + offsets[k] + slop
+            before[k] += 0 <= left < len(tokens) and tokens[left] == words[k]
+            if 0 <= right < len(tokens) and tokens[right] == words[k]:
+                until[k] += 1
+                has_new = True
+        k = 0 if has_new else len(words) + 1
+        while k < len(words):
+            least[k] = before[k] - nth[k]
+            group = first[k]
+            least[group] = max(least[group], least[k])
+            if until[k] - nth[k] <= least[group]:
+                break
+            k += 1
+        if k == len(words):
+            return True
     return False
 
 
@@ -103,15 +135,15 @@ def in_box(p, row, slots, keys, numbers):
 
 
 @numba.njit(cache=True, nogil=True)
-def holds(p, row, kinds, slots, keys, circles, sequence_words, sequence_offsets, numbers, lon, lat, token_offsets,
-           tokens):  # fmt: skip
+def holds(p, row, kinds, slots, keys, circles, sequence_words, sequence_offsets, numbers, points, token_offsets,
+          tokens):  # fmt: skip
     """Whether a predicate holds of a row."""
     if kinds[p] == BOX:
         return in_box(p, row, slots, keys, numbers)
     first, last = slots[p, 0], slots[p, 1]
     if kinds[p] == CIRCLE:
-        return not math.isnan(lon[row]) and _within_circle(lon[row], lat[row], circles[first])
+        return in_circle(first, row, circles, points)
     words, offsets = sequence_words[first:last], sequence_offsets[first:last]
     own = tokens[token_offsets[row] : token_offsets[row + 1]]
     slop = keys[p, 0]
-    return _has_near(words, offsets[-1] + slop, own) if slop else _has_row(words, offsets, own)
+    return _has_near(words, offsets, slop, own) if slop else _has_row(words, offsets, own)

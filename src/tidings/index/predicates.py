@@ -19,11 +19,13 @@ from tidings.index.predicate_kernels import BOX, CIRCLE, FORMULA, SEQUENCE
 from tidings.language import Sequence
 from tidings.language.covering import closed
 from tidings.model.query import Range, Within
-from tidings.model.region import Rectangle
+from tidings.model.region import EARTH_RADIUS_M, Rectangle, hull
 from tidings.tables.columns import LAT, LON, Slot, instant_key, number_key, number_keys
 from tidings.terms.dictionary import Dictionary
 
 PredicateArrays = tuple[npt.NDArray[Any], ...]
+
+_HAIR = 1e-13
 
 FIELDS = ("kinds", "slots", "keys", "circles", "sequence_words", "sequence_offsets")
 
@@ -33,10 +35,12 @@ class Predicates:
     """Numbered conditions in arrays that grow.
 
     ``kinds`` int8, ``slots`` int32[2], ``keys`` int64[4] by predicate. A box compares the numbers of two slots with the
-    keys low, high, low, high; a plain range says the same twice. A circle has its lon, lat and radius at
-    ``circles[slots[0]]``. A sequence has the words ``sequence_words[slots[0] : slots[1]]`` at ``sequence_offsets``, and
-    its slop in ``keys[0]``. A formula has its steps in the same two arrays: what each asks, coded as in a stream, and
-    in one number the steps that follow. Its codes name terms and other predicates.
+    keys low, high, low, high; a plain range says the same twice. A circle is ``circles[slots[0]]``, float64[8]: its
+    lon, lat and radius, the unit vector of its centre, and the squares of two straight lines from there: what is no
+    farther than the first is inside, what is farther than the second is outside (:func:`with_vectors`). A sequence
+    has the words ``sequence_words[slots[0] : slots[1]]`` at ``sequence_offsets``, and its slop in ``keys[0]``. A
+    formula has its steps in the same two arrays: what each asks, coded as in a stream, and in one number the steps
+    that follow. Its codes name terms and other predicates.
     """
 
     kinds: Growing
@@ -51,7 +55,7 @@ class Predicates:
 
     def __init__(self) -> None:
         self.kinds, self.slots, self.keys = Growing(np.int8), Growing(np.int32, 2), Growing(np.int64, 4)
-        self.circles = Growing(np.float64, 3)
+        self.circles = Growing(np.float64, 8)
         self.sequence_words, self.sequence_offsets = Growing(np.int32), Growing(np.int32)
         self.has_sequences = False
         self._known = {}
@@ -77,9 +81,16 @@ class Predicates:
             keys = number_keys(np.array([box.west, box.east, box.south, box.north], dtype=np.float64))
             added = self._add(BOX, (LON, LAT), tuple(keys.tolist()))
         else:
-            circle = self.circles.append((box.lon, box.lat, box.radius_m))
+            circle = len(self.circles)
+            self.circles.extend(with_vectors(np.array([(box.lon, box.lat, box.radius_m)])))
             added = self._add(CIRCLE, (circle, 0), (0, 0, 0, 0))
         return self._known.setdefault(atom, added)
+
+    def hull(self, atom: Range | Within, terms: Dictionary) -> int:
+        """The number of a box that holds all that an area does: itself, or the box around a circle."""
+        if isinstance(atom, Within) and not isinstance(atom.region, Rectangle):
+            atom = Within(hull(atom.region))
+        return self.number(atom, terms)
 
     def formula(self, steps: tuple[tuple[int, int, int], ...]) -> int:
         """The number of the formula of some steps; equal ones are one."""
@@ -113,7 +124,8 @@ class Predicates:
         return self._arrays
 
     def filled(self) -> dict[str, npt.NDArray[Any]]:
-        return {name: getattr(self, name).filled for name in FIELDS}
+        """What is there, as it is saved: circles without what is computed from them."""
+        return {name: getattr(self, name).filled for name in FIELDS} | {"circles": self.circles.filled[:, :3]}
 
     def extend(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
         """Append what :meth:`filled` gave elsewhere, over the same terms and slots."""
@@ -122,8 +134,8 @@ class Predicates:
         slots[arrays["kinds"] == CIRCLE] += len(self.circles)
         slots[_has_words(arrays["kinds"])] += len(self.sequence_words)
         self.has_sequences |= bool((arrays["kinds"] == SEQUENCE).any())
-        for name in FIELDS:
-            getattr(self, name).extend(slots if name == "slots" else arrays[name])
+        for name, array in (arrays | {"slots": slots, "circles": with_vectors(arrays["circles"])}).items():
+            getattr(self, name).extend(array)
 
     def part(self, numbers: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[Any]]:
         """Some predicates, by rising number, as :meth:`filled` would give them had only they been added."""
@@ -139,7 +151,7 @@ class Predicates:
             "kinds": kinds,
             "slots": slots,
             "keys": self.keys.filled[numbers],
-            "circles": self.circles.filled[circles],
+            "circles": self.circles.filled[circles, :3],
             "sequence_words": self.sequence_words.filled[words],
             "sequence_offsets": self.sequence_offsets.filled[words],
         }
@@ -164,3 +176,16 @@ def range_keys(asked: Range) -> tuple[Slot, int, int]:
     if isinstance(low, datetime) and isinstance(high, datetime):
         return (asked.name, True), instant_key(low), instant_key(high)
     return (asked.name, False), number_key(float(low)), number_key(float(high))  # type: ignore[arg-type]
+
+
+def with_vectors(circles: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Circles by lon, lat and radius, float64[n, 3], as the kernels take them.
+
+    A straight line between unit vectors, and :func:`tidings.model.region.distance_m` seen as one, are both off by less
+    than 1e-14: within _HAIR, the latter decides.
+    """
+    turn, up = np.radians(circles[:, 0]), np.radians(circles[:, 1])
+    most = 2 * np.sin(circles[:, 2] / EARTH_RADIUS_M / 2)
+    surely_inside = np.where(most > _HAIR, (most - _HAIR) ** 2, -1)
+    vectors = np.cos(up) * np.cos(turn), np.cos(up) * np.sin(turn), np.sin(up)
+    return np.column_stack([circles, *vectors, surely_inside, (most + _HAIR) ** 2])

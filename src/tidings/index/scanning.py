@@ -176,7 +176,7 @@ def _room(scratch: Scratch, part: Segment | RecentView, table: Entries, ends: In
 
 def _matched(state: Visible, batch: ReadTable, table: Entries, row: int, room: Room) -> int:
     """One call of a kernel: the first row that was not matched."""
-    publications = batch.terms.ids, batch.terms.offsets, batch.numbers, batch.lon, batch.lat
+    publications = batch.terms.ids, batch.terms.offsets, batch.numbers, batch.points
     tokens = batch.tokens.offsets, batch.tokens.ids
     rest = table.stream_offsets, table.stream, table.queries, *state.predicates, *room
     if len(table.runs):

@@ -118,8 +118,8 @@ class _Atoms:
         return self._terms[places], self._costs[places]
 
 
-Areas = dict[int, tuple[Area, IdArray]]
-"""The areas of a group by column, and the numbers of their predicates."""
+Areas = dict[int, tuple[Area, IdArray, IdArray]]
+"""The areas of a group by column, the numbers of their predicates, and of the boxes around them."""
 
 
 def _areas(groups: list[Alike], known: Sequence[ResolvedAtom], filer: Filer) -> list[Areas]:
@@ -132,9 +132,9 @@ def _areas(groups: list[Alike], known: Sequence[ResolvedAtom], filer: Filer) -> 
                 columns.append((g, place, column_area(column, filer.terms, filer.sample)))
             elif isinstance(known[column.atoms[0]], Range | Within):
                 own = AtomArea.of(column, known, filer)
-                areas[g][place] = own, own.predicates()
+                areas[g][place] = own, *own.predicates()
     for (g, place, area), numbers in zip(columns, numbered([a for _, _, a in columns], filer.predicates), strict=True):
-        areas[g][place] = area, numbers
+        areas[g][place] = area, numbers, numbers
     return areas
 
 
@@ -159,9 +159,9 @@ def _filed(
     of_words = [part for part, own in zip(parts, texts, strict=True) if atoms.are_words[own[0]]]
     words = _beside(count, [own for own, _ in of_words], np.int32)
     costs = _beside(count, [own for _, own in of_words], np.float64)
-    places = BoxSets.nowhere(0) if by_place else smallest([area for area, _ in own_areas], count)
+    places = BoxSets.nowhere(0) if by_place else smallest([area for area, _, _ in own_areas], count)
     rarest_first = np.lexsort((-words, costs))
-    return FiledColumns(asking.entries([area for area, _ in own_areas]), _sorted(words, rarest_first), places)
+    return FiledColumns(asking.entries([area for area, _, _ in own_areas]), _sorted(words, rarest_first), places)
 
 
 def _forbidden(place: int, group: Alike, atoms: _Atoms, areas: Areas) -> IntArray:
@@ -179,34 +179,42 @@ class _Asking:
     """What the queries of a group ask in a conjunction.
 
     ``terms`` int32[queries, most], the rarest first, of which the first ``counts`` are to be taken. ``predicates`` of
-    areas, the rarest first, and which of those ``are_boxes``; ``rarest`` says which area is to be the guard, -1 where
-    the rarest term is. ``others``: what else a stream asks for.
+    areas, the rarest first, and which of those ``are_boxes``; ``hulls``: the box around the rarest; ``rarest`` says
+    which area is to be the guard, -1 where the rarest term is. ``others``: what else a stream asks for.
     """
 
     terms: IdArray
     counts: IntArray
     predicates: IdArray
     are_boxes: BoolArray
+    hulls: IdArray
     rarest: IntArray
     others: IdArray
 
     @classmethod
     def of(
-        cls, terms: IdArray, costs: FloatArray, areas: list[tuple[Area, IdArray]], others: IdArray, *, by_place: bool
+        cls,
+        terms: IdArray,
+        costs: FloatArray,
+        areas: list[tuple[Area, IdArray, IdArray]],
+        others: IdArray,
+        *,
+        by_place: bool,
     ) -> _Asking:
         rarest_first = np.lexsort((terms, costs))
         terms, costs = _sorted(terms, rarest_first), _sorted(costs, rarest_first)
-        area_costs = _beside(len(terms), [area.costs for area, _ in areas], np.float64)
+        area_costs = _beside(len(terms), [area.costs for area, _, _ in areas], np.float64)
         order = np.argsort(area_costs, axis=1, kind="stable")
-        predicates = _sorted(_beside(len(terms), [numbers for _, numbers in areas], np.int32), order)
-        are_boxes = np.array([area.is_box for area, _ in areas], dtype=np.bool_)[order]
+        predicates = _sorted(_beside(len(terms), [numbers for _, numbers, _ in areas], np.int32), order)
+        hulls = _sorted(_beside(len(terms), [numbers for _, _, numbers in areas], np.int32), order)
+        are_boxes = np.array([area.is_box for area, _, _ in areas], dtype=np.bool_)[order]
         rarest = np.full(len(terms), -1)
         if areas:
-            may_guard = np.array([by_place or not area.is_place for area, _ in areas])
+            may_guard = np.array([by_place or not area.is_place for area, _, _ in areas])
             guard_costs = np.where(may_guard, area_costs, np.inf)
             is_guard = guard_costs.min(axis=1) < (costs[:, 0] if terms.shape[1] else np.inf)
             rarest[is_guard] = guard_costs.argmin(axis=1)[is_guard]
-        return cls(*_first_of_each(terms), predicates, are_boxes, rarest, others)
+        return cls(*_first_of_each(terms), predicates, are_boxes, hulls[:, :1], rarest, others)
 
     def entries(self, areas: list[Area]) -> Loose:
         """The entries, those under terms first."""
@@ -235,9 +243,11 @@ class _Asking:
             guards = self.terms[rows, 0]
         if terms.shape[1]:
             firsts = np.where(counts > 0, terms[:, 0], ALWAYS).astype(np.int32)
+        if self.hulls.shape[1]:
+            tests = self.hulls[rows, 0]
         if predicates.shape[1]:
             box = predicates[np.arange(len(rows)), are_boxes.argmax(axis=1)]
-            tests = np.where(are_boxes.any(axis=1), box, NO_TEST).astype(np.int32)
+            tests = np.where(are_boxes.any(axis=1), box, tests).astype(np.int32)
         further, others = terms[:, 1:], self.others[rows]
         streams = np.hstack([further, asked(predicates.astype(np.int64)).astype(np.int32), others])
         is_there = np.hstack(

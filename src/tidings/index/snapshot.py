@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from tidings.analysis import Analyser
-from tidings.analysis.vocabulary import TermSets
+from tidings.analysis.vocabulary import TermSets, WordSets
 from tidings.arrays import IdArray, IntArray
 from tidings.arrays.growing import read_only
 from tidings.index.matcher import Clock
@@ -36,6 +36,10 @@ ever."""
 
 _FIRST = read_only(np.zeros(1, dtype=np.int64))
 _ZEROS = read_only(np.zeros(1 << 20, dtype=np.int32))
+
+
+ReadWords = list[WordSets | None]
+"""The words of each batch of a table that was matched, None where they were not read."""
 
 
 class Shown(NamedTuple):
@@ -83,15 +87,20 @@ class Snapshot:
     state: Visible
     readers: Readers
 
-    def match(self, table: pa.Table | Publications, now: int | IntArray | None = None) -> Matches:
+    def match(
+        self,
+        table: pa.Table | Publications,
+        now: int | IntArray | None = None,
+        words: ReadWords | None = None,
+    ) -> Matches:
         """All matches of a table; of one that is not checked yet, rows that are no publications are left out.
 
         ``now``: the key of the instant of a publication that has none, instead of the clock's; one for all, or one for
-        each row.
+        each row. ``words`` gets the words of each batch of rows, None where they were not read.
         """
         parts, counters = list[Deliveries](), Counters()
         for batch in _checked(table).batches(self.state.batch_rows):
-            found, spent = self._deliveries(batch, now)
+            found, spent = self._deliveries(batch, now, words)
             parts += found
             counters += spent
         return Matches(parts, counters)
@@ -133,11 +142,15 @@ class Snapshot:
         state, scratch = self.state, self.readers.scratch(self.state.terms)
         return scan_one(state, scratch.reader.read_one(publication, state.has_sequences), scratch)
 
-    def _deliveries(self, batch: Publications, now: int | IntArray | None) -> tuple[list[Deliveries], Counters]:
+    def _deliveries(
+        self, batch: Publications, now: int | IntArray | None, words: ReadWords | None
+    ) -> tuple[list[Deliveries], Counters]:
         """Who is to get which publication of a batch."""
         state, counters = self.state, np.zeros(3, dtype=np.int64)
         posts, scratch = _by_place(state, batch), self.readers.scratch(state.terms)
         read = scratch.reader.read(posts.table, state.has_sequences)
+        if words is not None:
+            words.append(_in_order(read.words, posts.rows) if posts is not batch else read.words)
         now = instant_key(self.readers.clock()) if now is None else now
         instants = instants_of(posts.table, now[posts.rows] if isinstance(now, np.ndarray) else now)
         found = [fanned_out(block, posts, instants, state.moment) for block in blocks(state, read, scratch, counters)]
@@ -159,6 +172,11 @@ def _checked(table: pa.Table | Publications) -> Publications:
 def _first_row(count: int) -> IdArray:
     """So many zeros; to make more than 500 releases the GIL."""
     return _ZEROS[:count] if count <= len(_ZEROS) else np.zeros(count, dtype=np.int32)
+
+
+def _in_order(words: WordSets | None, rows: IntArray) -> WordSets | None:
+    """The same in the order of the rows."""
+    return None if words is None else WordSets(words.vocabulary, words.sets.taken(np.argsort(rows)))
 
 
 def _by_place(state: Visible, batch: Publications) -> Publications:

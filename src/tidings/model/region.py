@@ -95,6 +95,17 @@ class Circle:
 Region = Rectangle | Circle
 
 
+def hull(region: Region) -> Rectangle:
+    """One rectangle around a region; it has all longitudes where the region crosses the date line.
+
+    >>> hull(Circle(180, 0, 1000)).west
+    -180.0
+    """
+    bounds = region.bounds()
+    west, east = min(box.west for box in bounds), max(box.east for box in bounds)
+    return Rectangle(west, min(box.south for box in bounds), east, max(box.north for box in bounds))
+
+
 def distance_m(lon1: float, lat1: float, lon2: float, lat2: float) -> float:
     """Great-circle distance in metres, by Vincenty's formula for a sphere: exact near and far, also at the antipode."""
     phi1, phi2, turn = math.radians(lat1), math.radians(lat2), math.radians(lon2 - lon1)

@@ -14,7 +14,7 @@ import numba
 import numpy as np
 
 from tidings.index.kernels import ALWAYS
-from tidings.index.predicate_kernels import holds, in_box
+from tidings.index.predicate_kernels import CIRCLE, holds, in_box, in_circle
 from tidings.tables.columns import ABSENT, LEAST
 
 _MANY = 1024
@@ -149,8 +149,20 @@ def _mark(a, b, bit, west, east, south, north, within, touching):
 
 
 @numba.njit(cache=True, nogil=True)
+def _rows_in_circle(mask, c, first, circles, points):
+    """Which rows of a mask are in a circle."""
+    inside = np.uint32(0)
+    while mask:
+        bit = mask & (~mask + np.uint32(1))
+        mask ^= bit
+        if in_circle(c, first + place_of(bit), circles, points):
+            inside |= bit
+    return inside
+
+
+@numba.njit(cache=True, nogil=True)
 def _rows_of_stream(s, stop, first, mask, stream, masks, kinds, slots, keys, circles, sequence_words, sequence_offsets,
-                    numbers, lon, lat, token_offsets, tokens):  # fmt: skip
+                    numbers, points, token_offsets, tokens):  # fmt: skip
     """For which rows of a mask all that stands in a stream from s to stop holds."""
     while s < stop and mask:
         u = -stream[s] - 1
@@ -158,6 +170,9 @@ def _rows_of_stream(s, stop, first, mask, stream, masks, kinds, slots, keys, cir
             mask &= masks[stream[s]]
         elif u & 1 == 0:
             mask &= ~masks[u >> 1]
+        elif kinds[u >> 2] == CIRCLE:
+            inside = _rows_in_circle(mask, slots[u >> 2, 0], first, circles, points)
+            mask = mask & ~inside if u & 2 else inside
         else:
             left = mask
             while left:
@@ -165,7 +180,7 @@ def _rows_of_stream(s, stop, first, mask, stream, masks, kinds, slots, keys, cir
                 left ^= bit
                 if holds(
                     u >> 2, first + place_of(bit), kinds, slots, keys, circles, sequence_words, sequence_offsets,
-                    numbers, lon, lat, token_offsets, tokens,
+                    numbers, points, token_offsets, tokens,
                 ) == ((u & 2) != 0):  # fmt: skip
                     mask ^= bit
         s += 1
@@ -201,7 +216,7 @@ def _verify(n, held, held_rows, first, a, b, several, tests, boxes, slots, keys,
 
 @numba.njit(cache=True, nogil=True)
 def _settled(begin, end, held, held_rows, first, stream_offsets, stream, entry_queries, kinds, slots, keys, circles,
-             sequence_words, sequence_offsets, numbers, lon, lat, token_offsets, tokens, masks, query_masks, found, out,
+             sequence_words, sequence_offsets, numbers, points, token_offsets, tokens, masks, query_masks, found, out,
              out_rows, counters):  # fmt: skip
     """Add the queries of the entries held[begin:end], with those of their rows that fulfil the streams and do not have
     the query already, to those found; returns how many there are then. Both may lie in the same arrays."""
@@ -211,7 +226,7 @@ def _settled(begin, end, held, held_rows, first, stream_offsets, stream, entry_q
             counters[1] += _bits_in(mask)
             mask = _rows_of_stream(
                 stream_offsets[at], stream_offsets[at + 1], first, mask, stream, masks, kinds, slots, keys, circles,
-                sequence_words, sequence_offsets, numbers, lon, lat, token_offsets, tokens,
+                sequence_words, sequence_offsets, numbers, points, token_offsets, tokens,
             )  # fmt: skip
         q = entry_queries[at]
         if q < 0:
@@ -251,7 +266,7 @@ def _finished(first, last, terms, term_offsets, masks, begin, end, queries, quer
 
 
 @numba.njit(cache=True, nogil=True)
-def match_boxes(first_row, terms, term_offsets, numbers, lon, lat, token_offsets, tokens, starts, runs, firsts, tests,
+def match_boxes(first_row, terms, term_offsets, numbers, points, token_offsets, tokens, starts, runs, firsts, tests,
                 boxes, stream_offsets, stream, entry_queries, kinds, slots, keys, circles, sequence_words,
                 sequence_offsets, masks, query_masks, out, out_rows, group_ends, counters):  # fmt: skip
     """Match rows, 32 at a time, against entries that have a test each; best where rows that are alike are neighbours.
@@ -298,7 +313,7 @@ def match_boxes(first_row, terms, term_offsets, numbers, lon, lat, token_offsets
                     )  # fmt: skip
                     found = _settled(
                         0, n, held, held_rows, first, stream_offsets, stream, entry_queries, kinds, slots, keys,
-                        circles, sequence_words, sequence_offsets, numbers, lon, lat, token_offsets, tokens, masks,
+                        circles, sequence_words, sequence_offsets, numbers, points, token_offsets, tokens, masks,
                         query_masks, found, out, out_rows, counters,
                     )  # fmt: skip
                     n = 0
@@ -331,7 +346,7 @@ def match_boxes(first_row, terms, term_offsets, numbers, lon, lat, token_offsets
                     else:
                         found = _settled(
                             found, upto, out, out_rows, first, stream_offsets, stream, entry_queries, kinds, slots,
-                            keys, circles, sequence_words, sequence_offsets, numbers, lon, lat, token_offsets, tokens,
+                            keys, circles, sequence_words, sequence_offsets, numbers, points, token_offsets, tokens,
                             masks, query_masks, found, out, out_rows, counters,
                         )  # fmt: skip
                 e += count

@@ -155,14 +155,13 @@ class GI2:
         """Rows of a batch and the numbers of the subscriptions that they match, side by side."""
         scratch, predicates = self._readers.scratch(self._terms), self._predicates.arrays()
         read = scratch.reader.read(batch.table, self._predicates.has_sequences)
-        lists = self._postings.lists.local(self._grid.cells(read.lon, read.lat), self._region, read.terms)
+        lists = self._postings.lists.local(self._grid.cells(*place_columns(batch.table)), self._region, read.terms)
         ends, row = np.empty(len(batch), dtype=np.int64), 0
         posts = (
             read.terms.ids,
             read.terms.offsets,
             read.numbers,
-            read.lon,
-            read.lat,
+            read.points,
             read.tokens.offsets,
             read.tokens.ids,
         )
