@@ -1,7 +1,8 @@
 """What does it cost an engine to keep publications, and how soon does a subscription have its past?
 
 Two engines in folders, one with ``keep``, publish the same posts one at a time, a part of them in turn. The rate is
-that of the best part; the one with ``keep`` ends when its part is filed. Then one engine keeps many posts, and new
+that of the best part; the one with ``keep`` ends when its part is filed. Then both get all posts over and over as
+tables, until many of them have become files: there all time counts. Then one engine keeps many posts, and new
 subscriptions ask for words that so many of them have: alone, and with a phrase that they must not have, for which each
 of them is verified. All times are those of the processor, of all threads together: filing has a thread of its own.
 """
@@ -20,11 +21,13 @@ import numpy as np
 import pyarrow as pa
 import typer
 
+from benchmarks.commands.options import HowToPrint, Save, Seed
 from tidings.cli.format import Format
 
 LENGTHS = (10, 100, 1_000, 10_000)
 PART_POSTS = 2_500
 BATCH_POSTS = 10_000
+LONG_POSTS = 400_000
 WORDS_EACH = 5
 LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -37,9 +40,9 @@ def keep(  # noqa: PLR0913  # each is an option
     kept: Annotated[int, typer.Option(min=1_000, help="How many are kept when the past is asked for.")] = 100_000,
     rounds: Annotated[int, typer.Option(min=1, help="How often each past is asked for.")] = 9,
     data: Annotated[Path | None, typer.Option(help="Folder with tweets.parquet; made-up posts without.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the subscriptions, and of made-up posts.")] = 1,
-    output_format: Annotated[Format, typer.Option("--format", help="How to print.")] = Format.table,
-    save: Annotated[Path | None, typer.Option(help="Also write the figures with their origin to this file.")] = None,
+    seed: Seed = 1,
+    output_format: HowToPrint = Format.table,
+    save: Save = None,
 ) -> None:
     """Publishing with and without keep, and the past of a query over many kept posts."""
     from benchmarks.names import Name
@@ -69,13 +72,27 @@ def rates(subscriptions: pa.Table, posts: pa.Table) -> dict[str, Any]:
             part = posts.slice(start, PART_POSTS)
             found = [_timed(engine, part, spent, engine is kept) for engine in (plain, kept)]
             assert found[0] == found[1], "an engine with keep finds other matches"
+        long = _long(plain, kept, posts)
     best = {key: PART_POSTS / min(some) for key, some in spent.items()}
     figures: dict[str, Any] = {}
     for way in ("one_by_one", "tables"):
         figures[f"{way}_per_cpu_s"] = round(best[way, False])
         figures[f"{way}_kept_per_cpu_s"] = round(best[way, True])
         figures[f"{way}_ratio"] = round(best[way, True] / best[way, False], 3)
-    return figures
+    return figures | {"tables_with_files_ratio": round(long, 3)}
+
+
+def _long(plain: Any, kept: Any, posts: pa.Table) -> float:
+    """The rate with ``keep`` divided by that without, for so many posts that files of them are written."""
+    spent = {False: 0.0, True: 0.0}
+    for start in range(0, LONG_POSTS, BATCH_POSTS):
+        part = posts.slice(start % max(1, posts.num_rows - BATCH_POSTS + 1), BATCH_POSTS)
+        for engine in (plain, kept):
+            began = time.process_time()
+            engine.match(part)
+            _file(engine, engine is kept)
+            spent[engine is kept] += time.process_time() - began
+    return spent[False] / spent[True]
 
 
 def _timed(engine: Any, part: pa.Table, spent: dict[tuple[str, bool], list[float]], is_kept: bool) -> tuple[int, int]:
@@ -125,10 +142,12 @@ def pasts(texts: pa.ChunkedArray, kept: int, rounds: int) -> dict[str, Any]:
 
 def _guards(engine: Any, kept: int) -> Iterator[tuple[int, list[str]]]:
     """Words that about so many of the kept posts have."""
+    from tidings.storage.kept_block import KeptBlock
+
     lengths: dict[str, int] = {}
     for part in engine._past._kept._all():
         for block in part.blocks:
-            lists = block.lists
+            lists = block.lists if block.words is None else KeptBlock.sealed([block]).lists
             for key, count in zip(lists.keys.texts().to_pylist(), np.diff(lists.starts).tolist(), strict=True):
                 if key[1:].isalpha() and key[1:].isascii():
                     lengths[key[1:]] = lengths.get(key[1:], 0) + count

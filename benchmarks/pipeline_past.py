@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from benchmarks.commands.options import HowToPrint, Save, Seed, tell
 from tidings.cli.format import Format
 from tidings.model import DataError
 
@@ -39,14 +40,12 @@ def pipeline_past(
     subscriptions: Annotated[int, typer.Option(min=1, help="How many new ones ask for the past.")] = 1_000,
     batch_posts: Annotated[int, typer.Option(min=FEW_POSTS, help="How many posts a batch has.")] = 500_000,
     data: Annotated[Path | None, typer.Option(help="Folder with tweets.parquet; made-up posts without.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the subscriptions, and of made-up posts.")] = 1,
-    output_format: Annotated[Format, typer.Option("--format", help="How to print.")] = Format.table,
-    save: Annotated[Path | None, typer.Option(help="Also write the figures with their origin to this file.")] = None,
+    seed: Seed = 1,
+    output_format: HowToPrint = Format.table,
+    save: Save = None,
 ) -> None:
     """New subscriptions with a past, over the posts that a pipeline on Spark keeps: seconds of one batch."""
     from benchmarks.names import Name
-    from benchmarks.printing import print_figures
-    from benchmarks.result import Result
     from benchmarks.spark import SESSION, Bench, session
     from benchmarks.workloads import workload
     from tidings.cli.output import progress
@@ -54,10 +53,7 @@ def pipeline_past(
     asked = workload(Name.words, data, 2 * subscriptions, min(posts, SOURCE_POSTS), seed)
     with TemporaryDirectory() as folder, session(SESSION) as spark, progress("batches", None) as advance:
         figures = measure(asked, Bench(spark, Path(folder)), posts, batch_posts, advance)
-    result = Result("pipeline-past", "real files" if data else "made-up posts", figures, seed)
-    if save:
-        result.save(save)
-    print_figures(result, output_format)
+    tell("pipeline-past", data, figures, seed, output_format, save)
 
 
 def measure(workload: Workload, bench: Bench, posts: int, batch_posts: int, advance: Advance) -> dict[str, Any]:

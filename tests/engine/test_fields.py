@@ -28,7 +28,7 @@ ANALYSER = Analyser(fields=FIELDS)  # type: ignore[arg-type]  # a mapping become
         ("title:fire", "Firefighters", False),
         ('title:"white house"', "The White House says", True),
         ('title:"white house"', "house of the white", False),
-        ('title:"house white"~1', "The White House says", True),
+        ('title:"house white"~2', "The White House says", True),
         ("title:(house white)", "The White House says", True),
         ("title:(house fire OR says)", "The White House says", True),
         ("title:(house fire)", "The White House says", False),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import threading
 from collections import Counter
 from dataclasses import dataclass, field
@@ -247,3 +248,24 @@ def test_the_past_of_a_subscription_on_an_attribute_with_several_values_is_found
             engine.publish(id=name, text="fire", tags=tags)
         found = engine.subscribe("tags:red", id="s", since=clock.now - SECOND).past
         assert sorted(match.publication_id for match in found) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("query", ["fire", "fire bounding_box:[0 0 10 10]"])
+def test_the_words_of_a_table_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: str) -> None:
+    """Filing takes over what matching has read, also where matching reads posts by their places."""
+    engine = Engine(tmp_path, keep=timedelta(days=1))
+    boxes = [f"bounding_box:[{n} 0 {n + 1} 9]" for n in range(9)]
+    engine.subscribe_many(pa.table({"id": list("abcdefghij"), "query": [query, *boxes]}))
+    engine.compact()
+    assert isinstance(engine._past, Past)
+    monkeypatch.setattr(engine._past._kept._fast, "analyse", lambda _: pytest.fail("texts are read again"))
+    rng = random.Random(5)
+    texts = [" ".join(rng.choices(["fire", "smoke", "storm"], k=2)) for _ in range(300)]
+    places = [rng.uniform(0, 9) for _ in texts]
+    engine.match(pa.table({"id": [str(n) for n in range(300)], "text": texts, "lat": places, "lon": places[::-1]}))
+    expected = [str(n) for n in reversed(range(300)) if "storm" in texts[n]]
+    for name in ("before", "after"):
+        found = engine.subscribe("storm", id=name, since=START - 365 * 86_400 * SECOND)
+        assert [match.publication_id for match in found.past] == expected
+        file_all(engine)
+    engine.close()

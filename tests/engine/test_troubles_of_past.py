@@ -240,3 +240,14 @@ def test_a_table_is_kept_whole(tmp_path: Path) -> None:
     with Engine(tmp_path, keep=DAY) as engine:
         found = engine.subscribe("fire OR tags:x", since=START.replace(year=2000))
         assert [match.publication_id for match in found.past] == ["c", "a"]
+
+
+def test_a_file_that_was_half_written_is_removed(tmp_path: Path) -> None:
+    with Engine(tmp_path, keep=timedelta(days=1)) as engine:
+        engine.publish(id="p", text="fire")
+    left = tmp_path / "past" / "block-00000000000000000000.0123.tmp"
+    left.write_bytes(b"half")
+    with Engine(tmp_path, keep=timedelta(days=1)) as engine:
+        assert (
+            not left.exists() and len(engine.subscribe("fire", id="s", since=START - 365 * 86_400 * SECOND).past) == 1
+        )

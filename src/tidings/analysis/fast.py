@@ -136,7 +136,14 @@ class FastAnalyser:
 
     def analyse(self, texts: pa.Array | pa.ChunkedArray) -> TermSets:
         """The set of words of each text; a null has none. Cost: 1 to 2 µs for a post of 250 characters."""
-        meanings, chunk_offsets = self._read(texts)
+        return self._sets(*self._read(texts))
+
+    def analyse_both(self, texts: pa.Array | pa.ChunkedArray) -> tuple[TermSets, TermSets]:
+        """:meth:`analyse` and :meth:`sequences` of the same texts, which are cut once."""
+        read = self._read(texts)
+        return self._sets(*read), self._sequences(*read)
+
+    def _sets(self, meanings: IdArray, chunk_offsets: IntArray) -> TermSets:
         ids = np.empty(self._most_words(meanings) + 1, dtype=np.int32)
         offsets = np.zeros(len(chunk_offsets), dtype=np.int64)
         mark = self._next_mark(len(offsets))
@@ -167,7 +174,9 @@ class FastAnalyser:
         >>> FastAnalyser().sequences(pa.array(["fire of fire", "the"])).ids.tolist()
         [0, -1, 0, -1]
         """
-        meanings, chunk_offsets = self._read(texts)
+        return self._sequences(*self._read(texts))
+
+    def _sequences(self, meanings: IdArray, chunk_offsets: IntArray) -> TermSets:
         ids = np.empty(self._most_words(meanings), dtype=np.int32)
         offsets = np.zeros(len(chunk_offsets), dtype=np.int64)
         kernels.sequences(meanings, chunk_offsets, self._groups.array, ids, offsets)

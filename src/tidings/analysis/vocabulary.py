@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import filterfalse, repeat
 from sys import getsizeof
+from typing import NamedTuple
 
 import numpy as np
 
@@ -95,3 +96,19 @@ class TermSets:
         """Some of them, in that order."""
         offsets, places = places_of(self.offsets, rows)
         return TermSets(offsets, self.ids[places])
+
+    @classmethod
+    def joined(cls, parts: Sequence[TermSets]) -> TermSets:
+        """All of them, one behind the other."""
+        if len(parts) == 1:
+            return parts[0]
+        ends = np.cumsum([0, *(part.offsets[-1] for part in parts)])
+        offsets = [part.offsets[:-1] + end for part, end in zip(parts, ends[:-1], strict=True)]
+        return cls(np.concatenate([*offsets, ends[-1:]]), np.concatenate([part.ids for part in parts]))
+
+
+class WordSets(NamedTuple):
+    """The words of a batch of publications, by the numbers of a vocabulary, which may grow."""
+
+    vocabulary: Vocabulary
+    sets: TermSets

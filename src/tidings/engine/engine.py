@@ -50,7 +50,7 @@ from tidings.model import (
 from tidings.model.subscription import checked_terms
 from tidings.model.values import utc_now
 from tidings.registry import Log, MemoryLog, Receipt, Registry
-from tidings.registry.habits import habits_of
+from tidings.registry.habits import warnings_of
 from tidings.tables.canonical import left_out
 from tidings.tables.given import given_table
 from tidings.tables.matches import Matches
@@ -157,9 +157,10 @@ class Engine:
         """Leave a standing query, valid in ``[since, until)``; returns its id, a new one if none is given.
 
         If the engine keeps publications, those that have happened since ``since`` and answer the query come with the
-        id, as its ``past``: see :class:`Subscribed`. A known id gets the new query in place of the old one. Refuses
-        with QueryError or SubscriptionError. Cost: about 35 µs for plain words in memory. In a folder the commit takes
-        about 3 ms, so leave many at once there.
+        id, as its ``past``: see :class:`Subscribed`. Its ``warnings`` say what can never match or is a habit of another
+        language. A known id gets the new query in place of the old one. Refuses with QueryError or SubscriptionError.
+        Cost: about 35 µs for plain words in memory. In a folder the commit takes about 3 ms, so leave many at once
+        there.
         """
         name = uuid4().hex if id is None else id
         since, until = checked_terms(name, subscriber, tag, since, until)
@@ -172,7 +173,10 @@ class Engine:
             receipt = self._replica.put([row], [meaning])
             before = self._past.show(self._replica)
         self._tidy_if_needed(at_once=False)
-        return Subscribed(name) if since is None else self._past.of(indexed(row, receipt.version), meaning, before)
+        made = Subscribed(name) if since is None else self._past.of(indexed(row, receipt.version), meaning, before)
+        if ":" in text or '"' in text:  # plain words are never doubtful
+            made.warnings = warnings_of(pa.array([text]), self._analyser)
+        return made
 
     def past(self, id: str) -> Subscribed:
         """The past of a living subscription, again: the publications that are kept, answer it, and were matched without
@@ -205,7 +209,7 @@ class Engine:
             if few is None:
                 receipt = self._replica.add(table)
             else:
-                receipt = replace(self._replica.put(*few), warnings=habits_of(table["query"], self._analyser.fields))
+                receipt = replace(self._replica.put(*few), warnings=warnings_of(table["query"], self._analyser))
             self._past.show(self._replica)
         self._tidy_if_needed()
         return receipt
@@ -293,7 +297,7 @@ class Engine:
         warn_of(left_out(table.schema), self._warned)
         sifting = Sifter.of(table) if sifter is None else sifter
         posts = sifting.sift(table)[0]
-        found = self._delivered(self._past.commit(posts)[0].match(posts), table.num_rows)
+        found = self._delivered(self._past.match(posts), table.num_rows)
         if sifter is None and sifting.rejected:
             _log.warning("%s", sifting.summary())
         return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import repeat
 from pathlib import Path
 
 import numpy as np
@@ -47,7 +48,7 @@ class PastFinder:
         doubtful = [each for each in found if not each.is_sure.all()]
         if not doubtful:
             return found
-        rows = KeptRows.joined([each.rows(~each.is_sure) for each in doubtful])
+        rows = KeptRows.joined([each.to_verify() for each in doubtful])
         ends = np.cumsum([np.count_nonzero(~each.is_sure) for each in doubtful])
         verified = iter(np.split(self._verifier.answering(rows, meaning), ends[:-1]))
         return [each if each.is_sure.all() else each.verified(next(verified)) for each in found]
@@ -55,7 +56,8 @@ class PastFinder:
     def subscribed(self, row: IndexRow, found: Iterable[FoundInBlock]) -> Subscribed:
         """What the subscription of a row gets: the matches with what was found."""
         name, subscriber, tag, _, version, since, _ = row
-        past = [Match(post, name, subscriber, tag, version) for each in found for post in each.ids()]
+        posts = [post for each in found for post in each.ids()]
+        past = map(Match, posts, repeat(name), repeat(subscriber), repeat(tag), repeat(version))
         return Subscribed(name, past, since >= self._kept.whole_since)
 
 

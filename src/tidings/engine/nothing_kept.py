@@ -18,6 +18,7 @@ from tidings.index.subscribers import Row as IndexRow
 from tidings.model import Publication, PublicationError
 from tidings.tables.checked import Publications
 from tidings.tables.columns import instant_key
+from tidings.tables.matches import Matches
 
 PAST, GAP = "past", "past.gap"
 """What is kept in the folder of an engine, and a mark there that an engine has it open, or had, that keeps nothing."""
@@ -45,6 +46,10 @@ class NothingKept:
                 (self._unmarked / GAP).touch()
             self._unmarked = None
         return self._replica.index.snapshot, 0
+
+    def match(self, posts: Publications) -> Matches:
+        """The matches of publications."""
+        return self.commit(posts)[0].match(posts)
 
     def of(self, row: IndexRow, meaning: Meaning, before: int | None = None) -> Subscribed:
         """Nothing, and whether that is all: if nothing can have happened since."""

@@ -9,14 +9,16 @@ with which version of the subscriptions it is matched: so another process knows 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from tidings.analysis import Analyser
+from tidings.analysis.vocabulary import WordSets
 from tidings.arrays.locks import owned
 from tidings.engine.background import Background
 from tidings.engine.deliveries import has_already
@@ -41,6 +43,9 @@ from tidings.storage.kept_rows import KeptRow, KeptRows, KeptTable
 from tidings.storage.keys import EARLIEST, LATEST
 from tidings.tables.checked import Publications
 from tidings.tables.columns import instant_key
+from tidings.tables.matches import Matches
+
+KeptT = TypeVar("KeptT", KeptRow, KeptTable)
 
 
 class Past:
@@ -85,9 +90,28 @@ class Past:
             self._shown = shown
             return None if isinstance(self._kept, KeptReader) else self._kept.next_number
 
-    def commit(self, posts: Publication | Publications, expires: datetime | None = None) -> tuple[Snapshot, int]:
-        """Keep publications. Gives the snapshot to match them with, and the number of the first of them."""
-        kept, ends = self._kept, LATEST if expires is None else _instant(expires)
+    def commit(self, post: Publication, expires: datetime | None = None) -> tuple[Snapshot, int]:
+        """Keep a publication. Gives the snapshot to match it with, and its number."""
+        ends = LATEST if expires is None else _instant(expires)
+        snapshot, number, _ = self._committed(lambda now, version: KeptRow.of(post, now, ends, version))
+        self._file_if_due()
+        return snapshot, number
+
+    def match(self, posts: Publications) -> Matches:
+        """Keep publications, and then match them. Filing takes over the words that matching has read."""
+        if not len(posts) and isinstance(self._kept, KeptPublications):
+            return self._shown[1].match(posts)
+        words = list[WordSets | None]()
+        snapshot, _, kept = self._committed(lambda now, version: KeptTable(now, LATEST, version, posts.table))
+        found = snapshot.match(posts, words=words)
+        if all(words):
+            kept.words = [each for each in words if each is not None]
+        self._file_if_due()
+        return found
+
+    def _committed(self, made: Callable[[int, int], KeptT]) -> tuple[Snapshot, int, KeptT]:
+        """Keep what is made of the instant and a version. Gives the snapshot to match it with, its number, and it."""
+        kept = self._kept
         if isinstance(kept, KeptReader):
             raise DataError(
                 "another process keeps the publications of this folder; publish there, or open the engine without keep"
@@ -95,13 +119,14 @@ class Past:
         with self._order:
             now = instant_key(self._clock())
             (_, snapshot, version), number = self._shown, kept.next_number
-            if isinstance(posts, Publication):
-                kept.add(KeptRow.of(posts, now, ends, version))
-            elif len(posts):
-                kept.add(KeptTable(now, ends, version, posts.table))
-        if kept.is_due:
+            one = made(now, version)
+            kept.add(one)
+        return snapshot, number, one
+
+    def _file_if_due(self) -> None:
+        kept = self._kept
+        if isinstance(kept, KeptPublications) and kept.is_due:
             self._filing.start(kept.file)
-        return snapshot, number
 
     def earlier(self, publication: Publication, name: str, before: int) -> Earlier:
         """The publications under the key of this one, before a number: those that have its value of ``name``."""

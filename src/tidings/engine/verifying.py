@@ -22,9 +22,6 @@ from tidings.storage.kept_rows import KeptRows, rest_of
 from tidings.tables.canonical import INSTANT
 from tidings.tables.checked import Publications
 
-_PROBES = 100
-"""After so many questions the index that verifies is made anew, since it remembers all their terms."""
-
 _COLUMN_TYPES = {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.large_string(), datetime: INSTANT}
 _MOST_INT = 2**63
 
@@ -41,7 +38,7 @@ class Verifier:
     def __init__(self, analyser: Analyser) -> None:
         self._analyser = analyser
         self._turn = threading.Lock()
-        self._index, self._asked = GuardIndex(analyser), 0
+        self._index = GuardIndex(analyser)
 
     def answering(self, rows: KeptRows, meaning: Meaning) -> npt.NDArray[np.bool_]:
         """Whether each of some publications answers a query."""
@@ -49,14 +46,11 @@ class Verifier:
             return matching(rows, self._alone(meaning))
 
     def _alone(self, meaning: Meaning) -> Snapshot:
-        """Of an index that has this query alone. It is one for all, since it remembers words of posts."""
-        if self._asked == _PROBES:
-            self._index, self._asked = GuardIndex(self._analyser), 0
-        self._asked += 1
+        """Of an index that has this query alone. It knows the words of posts that the one before has read."""
+        before, self._index = self._index, GuardIndex(self._analyser)
         self._index.put([(("", "", "", "", 0, FOREVER_BEFORE, FOREVER_AFTER), meaning)])
-        found = self._index.snapshot
-        self._index.remove([""])
-        return found
+        self._index.take_over(before)
+        return self._index.snapshot
 
 
 def matching(rows: KeptRows, snapshot: Snapshot) -> npt.NDArray[np.bool_]:
@@ -76,6 +70,8 @@ def tables_of(rows: KeptRows) -> tuple[list[tuple[IntArray, pa.Table]], IntArray
     groups: dict[Shape | None, list[int]] = defaultdict(list)
     rests: dict[int, Rest] = {}
     some = rows.with_rest
+    if not some:
+        return [(np.arange(len(rows)), pa.table(rows.fields()))] if len(rows) else [], np.zeros(0, dtype=np.int64)
     for place, rest in zip(some, rows.rests.take(pa.array(some, pa.int64())).to_pylist(), strict=True):
         rests[place] = rest_of(rest)
         groups[_shape(rests[place][1])].append(place)

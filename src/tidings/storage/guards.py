@@ -34,6 +34,9 @@ from tidings.tables.columns import instant_key, number_key
 MAX_KEY_CHARS = 256
 """Of a value or a topic in a key; longer ones are cut. Words never are."""
 
+WORD = "w"
+"""The keys of words begin with it."""
+
 _FIELDS = ("id", "text", "ts", "lat", "lon", "topic")
 
 
@@ -104,7 +107,7 @@ def numbers_of(attributes: dict[str, Held]) -> Iterator[tuple[str, int]]:
 
 def word_key(word: str) -> str:
     """The key of the publications whose text has a word."""
-    return "w" + word
+    return WORD + word
 
 
 def column_name(name: str, is_instant: bool) -> str:

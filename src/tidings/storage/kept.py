@@ -80,12 +80,13 @@ class KeptPublications(KeptParts):
     def add(self, kept: KeptRow | KeptTable) -> None:
         """Keep what comes now. When this returns, it outlives the process; if it fails, nothing was kept."""
         record = kept.packed()
+        size_bytes = sum(map(len, record))
         with self._turn:
-            part = self._part_for(kept.came, len(record))
+            part = self._part_for(kept.came, size_bytes)
             if part.log is not None:
-                part.log.append(record)
-            part.take(kept, len(record))
-            self._total_bytes += len(record)
+                part.log.append(*record)
+            part.take(kept, size_bytes)
+            self._total_bytes += size_bytes
             self._next = part.end
             if part.waiting >= BLOCK:
                 self._is_due = True
@@ -153,11 +154,11 @@ class KeptPublications(KeptParts):
 
     def _seal(self, part: KeptPart) -> None:
         """Make one block of a part that is full, and a file of it; then its log is not needed any more."""
-        block, size_bytes = KeptBlock.joined(part.blocks), part.size_bytes
+        block, size_bytes = KeptBlock.sealed(part.blocks), part.size_bytes
         path = None if self._folder is None else self._folder / f"{FILE}{part.first:020d}"
         if path is not None:
             block.save(path)
-            block, size_bytes = KeptBlock.opened(path), path.stat().st_size
+            block, size_bytes = KeptBlock.opened(path, is_new=True), path.stat().st_size
         with self._turn:
             if part.first in self._parts:
                 self._total_bytes += size_bytes - part.size_bytes
@@ -180,6 +181,8 @@ class KeptPublications(KeptParts):
 
     def _recover(self, folder: Path, now: int) -> None:
         """Know again what is in a folder; what is damaged is told and set aside, what is missing makes a gap."""
+        for left in folder.glob("*.tmp"):  # a process died while it wrote this
+            left.unlink()
         firsts = parts_in(folder)
         page = _page(folder / PAGE, is_new=not firsts)
         self._from = now if page is None else page.get("from", now)

@@ -15,21 +15,21 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidings.analysis.fast import FastAnalyser
 from tidings.arrays import IdArray, IntArray, NamedArrays
-from tidings.arrays.files import named, open_verified, write_arrays
+from tidings.arrays.files import named, open_arrays, open_verified, write_arrays
 from tidings.arrays.strings import text_bytes
 from tidings.model import DataError
-from tidings.storage.guards import KeptGuard, column_name, keys_of, numbers_of, word_key
-from tidings.storage.kept_lists import TEXT, KeptLists, encoded
+from tidings.storage.guards import WORD, KeptGuard, column_name, keys_of, numbers_of
+from tidings.storage.kept_lists import NO_VALUES, TEXT, KeptLists, encoded
 from tidings.storage.kept_rows import KeptRows, rest_of
+from tidings.storage.word_lists import WordLists
+from tidings.storage.word_lists import named as named_words
 from tidings.tables.columns import number_keys
 
 FORMAT = 1
 _TEXTS = ("ids", "texts", "rests")
 _LISTS, _NUMBERS = "lists_", "numbers_"
 _FIELD_COLUMNS = {column_name("ts", True): "ts", column_name("lat", False): "lat", column_name("lon", False): "lon"}
-_NO_VALUES = np.zeros(0, dtype=np.int64)
 
 
 class Window(NamedTuple):
@@ -45,48 +45,61 @@ class Window(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeptBlock:
-    """Publications with numbers in a row, ``first`` being the first: ``lists`` by key, ``numbers`` by column."""
+    """Publications with numbers in a row, ``first`` being the first: ``lists`` by key, ``numbers`` by column.
+
+    ``words``: their words by number, if these have no lists by key yet.
+    """
 
     first: int
     rows: KeptRows
     lists: KeptLists
     numbers: KeptLists
+    words: WordLists | None = None
 
     @classmethod
-    def of(cls, first: int, rows: KeptRows, analyser: FastAnalyser) -> KeptBlock:
-        """Read and file them."""
-        sets = analyser.analyse(rows.texts)
-        places = np.repeat(np.arange(len(rows), dtype=np.int32), np.diff(sets.offsets))
-        words, codes = np.unique(sets.ids, return_inverse=True)
-        names = [word_key(word) for word in analyser.vocabulary.some(words.tolist())]
-        lists = KeptLists.of(pa.array(names, TEXT), codes.astype(np.int64), places, _NO_VALUES)
+    def of(cls, first: int, rows: KeptRows, words: WordLists) -> KeptBlock:
+        """File them."""
         keys, key_places, columns, column_places, values = _rest_keys(rows)
-        others = KeptLists.of(*encoded(keys), np.array(key_places, dtype=np.int32), _NO_VALUES)
+        lists = KeptLists.of(*encoded(keys), np.array(key_places, dtype=np.int32), NO_VALUES)
         numbers = np.array(column_places, dtype=np.int32), np.array(values, dtype=np.int64)
-        joined = KeptLists.joined([lists, others], (0, 0)) if keys else lists
-        return cls(first, rows, joined, KeptLists.of(*encoded(columns), *numbers))
+        return cls(first, rows, lists, KeptLists.of(*encoded(columns), *numbers), words)
 
     @classmethod
     def joined(cls, blocks: Sequence[KeptBlock]) -> KeptBlock:
-        """One of several, each with the numbers that follow those of the one before."""
+        """One of several, each with the numbers that follow those of the one before; their words stay numbers, of one
+        vocabulary."""
         if len(blocks) == 1:
             return blocks[0]
         first = blocks[0].first
         bases = [block.first - first for block in blocks]
         rows = KeptRows.joined([block.rows for block in blocks])
         lists = KeptLists.joined([block.lists for block in blocks], bases)
-        return cls(first, rows, lists, KeptLists.joined([block.numbers for block in blocks], bases))
+        words = WordLists.joined([block.words for block in blocks if block.words is not None])
+        return cls(first, rows, lists, KeptLists.joined([block.numbers for block in blocks], bases), words)
 
     @classmethod
-    def opened(cls, path: Path) -> KeptBlock:
-        """The block of a file, which is read once; DataError if it is damaged."""
-        file = open_verified(path)
+    def sealed(cls, blocks: Sequence[KeptBlock]) -> KeptBlock:
+        """One of several with lists by key of all words, as a file has it."""
+        first = blocks[0].first
+        bases = [block.first - first for block in blocks]
+        words = named_words([block.words for block in blocks if block.words is not None])
+        lists = KeptLists.joined([block.lists for block in blocks], bases)
+        return cls(
+            first,
+            KeptRows.joined([block.rows for block in blocks]),
+            KeptLists.joined([words, lists], (0, 0)) if len(lists.places) else words,
+            KeptLists.joined([block.numbers for block in blocks], bases),
+        )
+
+    @classmethod
+    def opened(cls, path: Path, is_new: bool = False) -> KeptBlock:
+        """The block of a file, which is read once unless it is new; DataError if it is damaged."""
+        file = open_arrays(path) if is_new else open_verified(path)
         try:
             if file.meta["format"] != FORMAT:
                 raise DataError(f"{str(path)!r} has the format {file.meta['format']!r}, this tidings reads {FORMAT}")
-            return cls(int(file.meta["first"]), _rows(file.arrays), *(
-                KeptLists.from_arrays(file.arrays, prefix) for prefix in (_LISTS, _NUMBERS)
-            ))  # fmt: skip
+            lists, numbers = (KeptLists.from_arrays(file.arrays, prefix) for prefix in (_LISTS, _NUMBERS))
+            return cls(int(file.meta["first"]), _rows(file.arrays), lists, numbers)
         except (KeyError, TypeError) as error:
             raise DataError(f"{str(path)!r} has no publications that were kept: {error!r} is missing") from error
 
@@ -129,7 +142,7 @@ class KeptBlock:
     def _places(self, asked: KeptGuard) -> IdArray:
         """Those that may answer a conjunction."""
         left: IdArray | None = None
-        for own in sorted((self.lists.with_any(keys) for keys in asked.keys), key=len):
+        for own in sorted((self._with_any(keys) for keys in asked.keys), key=len):
             left = own if left is None else np.intersect1d(left, own, assume_unique=True)
         for wanted in asked.ranges if left is None or len(left) else ():
             left = self._in_range(left, wanted.column, wanted.low, wanted.high)
@@ -140,8 +153,19 @@ class KeptBlock:
             inside = [(b.west <= lon) & (lon <= b.east) & (b.south <= lat) & (lat <= b.north) for b in boxes]
             left = left[np.any(inside, axis=0)]
         for key in asked.without:
-            left = np.setdiff1d(left, self.lists.with_key(key), assume_unique=True)
+            left = np.setdiff1d(left, self._with_key(key), assume_unique=True)
         return left
+
+    def _with_any(self, keys: Sequence[str]) -> IdArray:
+        """The places that have one of some keys."""
+        if len(keys) == 1:
+            return self._with_key(keys[0])
+        return np.unique(np.concatenate([self._with_key(key) for key in keys]))
+
+    def _with_key(self, key: str) -> IdArray:
+        if self.words is not None and key.startswith(WORD):
+            return self.words.with_word(key.removeprefix(WORD))
+        return self.lists.with_key(key)
 
     def _in_range(self, left: IdArray | None, column: str, low: int, high: int) -> IdArray:
         if column in _FIELD_COLUMNS:
@@ -173,6 +197,10 @@ class FoundInBlock:
     def rows(self, chosen: npt.NDArray[np.bool_] | slice = slice(None)) -> KeptRows:
         """The publications, or some of them."""
         return self.block.rows.taken(self.places[chosen])
+
+    def to_verify(self) -> KeptRows:
+        """Those that may answer the query."""
+        return self.block.rows.taken(self.places if not self.is_sure.any() else self.places[~self.is_sure])
 
     def without(self, left_out: npt.NDArray[np.bool_]) -> FoundInBlock:
         """Without some of them."""

@@ -11,8 +11,10 @@ import pyarrow.compute as pc
 
 from tidings.arrays import IdArray, IntArray, NamedArrays
 from tidings.arrays.strings import ARRAYS, StringTable
+from tidings.storage.kernels import sort_by_number
 
 TEXT = pa.large_string()
+NO_VALUES = np.zeros(0, dtype=np.int64)
 _NONE = np.zeros(0, dtype=np.int32)
 
 
@@ -29,8 +31,8 @@ class KeptLists:
     @classmethod
     def of(cls, keys: pa.LargeStringArray, numbers: IntArray, places: IdArray, values: IntArray) -> KeptLists:
         """Of entries in order of their places: entry i says that place i has the key of number i. Each key is used."""
-        order = np.argsort(numbers, kind="stable")
         counts = np.bincount(numbers, minlength=len(keys))
+        order = sorted_by_number(numbers, counts)
         starts = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
         return cls(StringTable.of(keys), starts, places[order], values[order] if len(values) else values)
 
@@ -60,12 +62,6 @@ class KeptLists:
         number = self.keys.find(key)
         return _NONE if number < 0 else self.places[self.starts[number] : self.starts[number + 1]]
 
-    def with_any(self, keys: Sequence[str]) -> IdArray:
-        """The places that have one of some keys."""
-        if len(keys) == 1:
-            return self.with_key(keys[0])
-        return np.unique(np.concatenate([self.with_key(key) for key in keys]))
-
     def between(self, key: str, low: int, high: int) -> IdArray:
         """The places with a number from ``low`` to ``high`` in a column."""
         number = self.keys.find(key)
@@ -80,3 +76,10 @@ def encoded(keys: Sequence[str]) -> tuple[pa.LargeStringArray, IntArray]:
     """Distinct keys, and the number of each that was given."""
     found = pc.dictionary_encode(pa.array(keys, TEXT))
     return found.dictionary, found.indices.to_numpy().astype(np.int64)
+
+
+def sorted_by_number(numbers: IdArray | IntArray, counts: IntArray) -> IdArray:
+    """The order of entries by their numbers, those with the same one as they are; ``counts``: of each number."""
+    order = np.empty(len(numbers), dtype=np.int32)
+    sort_by_number(numbers, np.cumsum(counts) - counts, order)
+    return order

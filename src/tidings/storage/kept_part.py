@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from tidings.analysis import Analyser
 from tidings.analysis.fast import FastAnalyser
@@ -17,6 +18,7 @@ from tidings.storage.kept_block import FoundInBlock, KeptBlock, Window
 from tidings.storage.kept_rows import KeptRow, KeptRows, KeptTable
 from tidings.storage.keys import EARLIEST, LATEST
 from tidings.storage.record_log import RecordLog
+from tidings.storage.word_lists import WordLists, WordNumbers
 
 BLOCK = 4096
 """Blocks in memory are joined until they have so many publications."""
@@ -65,7 +67,7 @@ class KeptParts:
 
     def __init__(self, analyser: Analyser) -> None:
         self._analyser = analyser
-        self._fast = FastAnalyser(analyser)
+        self._forget()
         self._turn, self._filing = threading.Lock(), threading.Lock()
         self._parts: dict[int, KeptPart] = {}
 
@@ -94,11 +96,36 @@ class KeptParts:
         if not tail:
             return
         if len(self._fast.vocabulary) > _MAX_WORDS:
-            self._fast = FastAnalyser(self._analyser)
-        blocks = [*part.blocks, KeptBlock.of(first, KeptRows.gathered(tail), self._fast)]
-        while len(blocks) > 1 and len(blocks[-2]) <= len(blocks[-1]) and len(blocks[-2]) + len(blocks[-1]) <= BLOCK:
+            self._forget()
+        blocks = [*part.blocks, KeptBlock.of(first, *self._read(tail))]
+        while len(blocks) > 1 and _fit(*blocks[-2:]):
             blocks[-2:] = [KeptBlock.joined(blocks[-2:])]
         with self._turn:
             del part.tail[: len(tail)]
             part.waiting -= sum(kept.posts for kept in tail)
             part.blocks = blocks
+
+    def _read(self, tail: Sequence[KeptRow | KeptTable]) -> tuple[KeptRows, WordLists]:
+        """A tail as columns, and its words; those that matching has read are not read again."""
+        rows, words = list[KeptRows](), list[WordLists]()
+        with_words = [(kept, kept.words) for kept in tail]
+        for is_read, group in groupby(with_words, key=lambda pair: pair[1] is not None):
+            some = list(group)
+            rows.append(KeptRows.gathered([kept for kept, _ in some]))
+            if is_read:
+                words += [self._numbers.of(sets) for _, own in some for sets in own or ()]
+            else:
+                words.append(WordLists(self._fast.vocabulary, self._fast.analyse(rows[-1].texts)))
+        return KeptRows.joined(rows), WordLists.joined(words)
+
+    def _forget(self) -> None:
+        """Begin with no words; blocks have the vocabulary that they were made with."""
+        self._fast = FastAnalyser(self._analyser)
+        self._numbers = WordNumbers(self._fast.vocabulary)
+
+
+def _fit(one: KeptBlock, next_one: KeptBlock) -> bool:
+    """Whether two blocks become one."""
+    if len(one) > len(next_one) or len(one) + len(next_one) > BLOCK or one.words is None or next_one.words is None:
+        return False
+    return one.words.vocabulary is next_one.words.vocabulary

@@ -20,6 +20,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tidings.analysis.vocabulary import WordSets
 from tidings.arrays import IntArray
 from tidings.model import Publication
 from tidings.model.publication import FIELDS
@@ -28,6 +29,9 @@ from tidings.tables.columns import ABSENT, column_keys, instant_key, is_instant,
 from tidings.tables.rows import publications
 
 TEXT = pa.large_string()
+Buffer = bytes | memoryview
+"""A piece of a record."""
+
 FloatArray = npt.NDArray[np.float64]
 
 _ONE, _MANY = b"p", b"t"
@@ -68,31 +72,38 @@ class KeptRow(NamedTuple):
         """How many publications it is."""
         return 1
 
-    def packed(self) -> bytes:
+    @property
+    def words(self) -> None:
+        """Nobody has read them."""
+
+    def packed(self) -> list[Buffer]:
         name, text = self.id.encode(), self.text.encode()
-        return _ROW.pack(_ONE, *self[:7], len(name), len(text)) + name + text + self.rest.encode()
+        return [_ROW.pack(_ONE, *self[:7], len(name), len(text)) + name + text + self.rest.encode()]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class KeptTable:
-    """Publications that came together, as a canonical table; as :class:`KeptRow` but for their fields."""
+    """Publications that came together, as a canonical table; as :class:`KeptRow` but for their fields.
+
+    ``words``: those of all rows in order, once somebody has read them.
+    """
 
     came: int
     ends: int
     version: int
     table: pa.Table
+    words: Sequence[WordSets] | None = None
 
     @property
     def posts(self) -> int:
         """How many publications it is."""
         return int(self.table.num_rows)
 
-    def packed(self) -> bytes:
+    def packed(self) -> list[Buffer]:
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, self.table.schema) as stream:
             stream.write_table(self.table)
-        content: bytes = sink.getvalue().to_pybytes()
-        return _TABLE.pack(_MANY, self.came, self.ends, self.version) + content
+        return [_TABLE.pack(_MANY, self.came, self.ends, self.version), memoryview(sink.getvalue())]
 
     def rows(self) -> KeptRows:
         table, count = self.table, self.posts
@@ -106,7 +117,7 @@ class KeptTable:
         return KeptRows(
             np.full(count, self.came), np.where(ts == ABSENT, self.came, ts), np.full(count, self.ends),
             np.full(count, self.version), ts, lat, lon, _texts(table["id"]), _texts(texts),
-            pa.array([""] * count if rests is None else rests, TEXT),
+            _empty_texts(count) if rests is None else pa.array(rests, TEXT),
         )  # fmt: skip
 
 
@@ -165,9 +176,12 @@ class KeptRows:
 
     def taken(self, places: npt.NDArray[np.integer[Any]]) -> KeptRows:
         """Some of them, in that order."""
-        columns = (getattr(self, field.name) for field in fields(self))
+        columns = [self.came, self.happened, self.ends, self.version, self.ts, self.lat, self.lon]
         chosen = pa.array(places)
-        return KeptRows(*(one[places] if isinstance(one, np.ndarray) else one.take(chosen) for one in columns))
+        rests = self.rests.take(chosen) if self.with_rest else _empty_texts(len(places))
+        taken: list[Any] = [one[places] for one in columns]
+        taken += [self.ids.take(chosen), self.texts.take(chosen), rests]
+        return KeptRows(*taken)
 
     @cached_property
     def with_rest(self) -> list[int]:
@@ -211,6 +225,10 @@ def _rest(post: Publication) -> str:
 def _texts(column: pa.ChunkedArray | pa.Array) -> pa.LargeStringArray:
     found = column.cast(TEXT).fill_null("")
     return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
+
+
+def _empty_texts(count: int) -> pa.LargeStringArray:
+    return pa.Array.from_buffers(TEXT, count, [None, pa.py_buffer(bytes(8 * count + 8)), pa.py_buffer(b"")])
 
 
 def _joined(parts: list[Any]) -> Any:

@@ -43,14 +43,20 @@ class RecordLog:
         """How long the records are together."""
         return self._position
 
-    def append(self, record: bytes) -> None:
-        """Add a record. When this returns, it outlives the process; if it fails, nothing was added."""
-        start = self._position
-        end = start + _HEAD.size + len(record)
+    def append(self, *pieces: bytes | memoryview) -> None:
+        """Add a record, which may come in pieces. When this returns, it outlives the process; if it fails, nothing was
+        added."""
+        start, crc = self._position, 0
+        end = start + _HEAD.size + sum(map(len, pieces))
         if end + _END_BYTES > self._room or self._map is None:
             self._make_room(end + _END_BYTES)
         assert self._map is not None
-        self._map[start:end] = _HEAD.pack(len(record), zlib.crc32(record)) + record
+        for piece in pieces:
+            crc = zlib.crc32(piece, crc)
+        at = start
+        for piece in (_HEAD.pack(end - start - _HEAD.size, crc), *pieces):
+            self._map[at : at + len(piece)] = piece
+            at += len(piece)
         self._position = end
 
     def close(self) -> None:
