@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from benchmarks.commands.options import HowToPrint, Save, tell
 from tidings.cli.format import Format
 
 
@@ -21,20 +22,15 @@ def policies(  # noqa: PLR0913  # each is an option
     matchers: Annotated[int, typer.Option(min=2, max=256)] = 8,
     data: Annotated[Path | None, typer.Option(help="Folder with notes.parquet; made-up posts without.")] = None,
     seed: Annotated[int, typer.Option(min=0)] = 1,
-    output_format: Annotated[Format, typer.Option("--format", help="How to print.")] = Format.table,
-    save: Annotated[Path | None, typer.Option(help="Also write the figures with their origin to this file.")] = None,
+    output_format: HowToPrint = Format.table,
+    save: Save = None,
 ) -> None:
     """Three clusters side by side while queries drift: nothing moves, the policy of PS2Stream, that of PADRES."""
     from benchmarks.balancing.policies import measure  # heavy imports only when they are needed
     from benchmarks.balancing.world import Drift, World
-    from benchmarks.printing import print_figures
-    from benchmarks.result import Result
     from tidings.cli.output import progress
 
     world = World.made(data, posts, 10 * queries, seed)
     with progress("batches", batches) as advance:
         figures = measure(world, Drift(queries, batches, rows, queries, share), matchers, skew, advance)
-    result = Result("policies", "real files" if data else "made-up posts", figures, seed)
-    if save:
-        result.save(save)
-    print_figures(result, output_format)
+    tell("policies", data, figures, seed, output_format, save)

@@ -31,9 +31,10 @@ def test_both_brokers_of_a_session_are_compared_once_they_are_stable(world: Any)
     log.look(world)
     assert log.outcomes == []
     giver._state.end(60.0, moved=False)
+    world.clock.now = 90.0
     log.look(world)
     log.look(world)
-    assert log.outcomes == [Outcome(60.0, "B1", HIGH, LOW), Outcome(60.0, "B2", LOW, HIGH)]
+    assert log.outcomes == [Outcome(60.0, 90.0, "B1", HIGH, LOW), Outcome(60.0, 90.0, "B2", LOW, HIGH)]
     assert log.outcomes[0].error(Metric.INPUT) == pytest.approx(0.25)
 
 

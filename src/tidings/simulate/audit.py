@@ -62,25 +62,25 @@ class Audit:
 
     def delivered(self, world: World, broker: str, came: int, fresh: int, packet: InFlight) -> None:
         """A publication comes to some subscribers; ``fresh`` are those whose application gets it."""
+        number, clients, bit = packet.number, world.clients, world.roster.bit
+        answers = world.universe.answers(packet.publication)
         for name in world.roster.names(came):
-            accepted = world.clients[name].migrant.accepts(packet.number)
-            what = f"{packet.publication.id} (number {packet.number}) came to {name} from {broker}"
-            if accepted != bool(fresh & world.roster.bit(name)):
-                raise Violation(world, f"{what}, and its history disagrees with those of all")
-            self._check_delivery(world, broker, name, packet, what, accepted=accepted)
-
-    def _check_delivery(
-        self, world: World, broker: str, name: str, packet: InFlight, what: str, *, accepted: bool
-    ) -> None:
-        interest = self._interests[name]
-        if not world.universe.answers(packet.publication) >> interest.query & 1:
-            raise Violation(world, f"{what}, who has not asked for it")
-        if broker not in interest.homes:
-            raise Violation(world, f"{what}, where it has never been")
-        if accepted:
-            if packet.number in interest.received:
-                raise Violation(world, f"{what} for the second time")
-            interest.received.add(packet.number)
+            accepted = clients[name].migrant.accepts(number)
+            interest = self._interests[name]
+            problem = ""
+            if accepted != bool(fresh & bit(name)):
+                problem = ", and its history disagrees with those of all"
+            elif not answers >> interest.query & 1:
+                problem = ", who has not asked for it"
+            elif broker not in interest.homes:
+                problem = ", where it has never been"
+            elif accepted and number in interest.received:
+                problem = " for the second time"
+            if problem:
+                what = f"{packet.publication.id} (number {number}) came to {name} from {broker}"
+                raise Violation(world, what + problem)
+            if accepted:
+                interest.received.add(number)
 
     # --- homes
 
@@ -140,8 +140,9 @@ class Audit:
         interest = self._interests[name]
         owed_from = max(self.owed_from_s, interest.since + self.margin_s)
         for number, publication, sent_at in self._published:
-            is_owed = sent_at >= owed_from and world.universe.answers(publication) >> interest.query & 1
-            if is_owed and number not in interest.received:
+            if sent_at < owed_from or number in interest.received:
+                continue
+            if world.universe.answers(publication) >> interest.query & 1:
                 yield number, sent_at
 
 

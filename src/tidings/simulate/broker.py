@@ -109,6 +109,7 @@ class Broker:
         self._sampling: _Sampling | None = None
         self._queued_bytes = 0.0
         self._bytes_s = machine.bandwidth_bytes_s
+        self._control_s = machine.control_s
         self.input: PriorityServer[tuple[Packet, str]] = PriorityServer(self._clock, self._matching_s, self._matched)
         self.output: PriorityServer[Outgoing] = PriorityServer(self._clock, self._sending_s, self._sent)
         self.is_alive = True
@@ -156,17 +157,19 @@ class Broker:
 
     def _matching_s(self, item: tuple[Packet, str]) -> float:
         packet = item[0]
-        if isinstance(packet, InFlight) and packet.payload is None:
+        if type(packet) is InFlight and packet.payload is None:
             return self.machine.matching_s(len(self.subscribers))
-        return self.machine.control_s
+        return self._control_s
 
     def _matched(self, item: tuple[Packet, str], duration: float) -> None:
         packet, hop = item
-        match packet:
-            case InFlight(payload=None):
+        if type(packet) is InFlight:  # most are, and a match statement takes four times as long to say so
+            if packet.payload is None:
                 self._route(packet, hop, duration)
-            case InFlight():
+            else:
                 self._route_control(packet, hop)
+            return
+        match packet:
             case Join():
                 self._join(packet)
             case Quit(subscriber):

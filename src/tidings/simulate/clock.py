@@ -41,9 +41,10 @@ class Clock:
 
     def run(self, until: float) -> None:
         """Let all events up to that time happen."""
-        heap = self._heap
+        heap, events = self._heap, self.events
         while heap and heap[0][0] <= until:
             self.now, _, _, call, args = heappop(heap)
-            self.events += 1
+            events += 1
+            self.events = events
             call(*args)
         self.now = until

@@ -12,7 +12,10 @@ from tidings.simulate.world import World
 class Outcome:
     """The load of one broker after a session: as estimated before, and as measured when it was stable again."""
 
+    begun_s: float
+    """When the session was noticed, half a minute after it began at most."""
     at_s: float
+    """When the load was measured."""
     broker: str
     estimated: Metrics
     measured: Metrics
@@ -29,7 +32,7 @@ class EstimateLog:
 
     outcomes: list[Outcome] = field(default_factory=list)
     _known: dict[str, Expectation] = field(default_factory=dict)
-    _pending: list[tuple[str, Expectation]] = field(default_factory=list)
+    _pending: list[tuple[str, Expectation, float]] = field(default_factory=list)
 
     def look(self, world: World) -> None:
         balancers = {
@@ -41,15 +44,13 @@ class EstimateLog:
             if balancer.expectation is not None and balancer.expectation is not self._known.get(name):
                 self._known[name] = balancer.expectation
                 self._drop(name, balancer.expectation.broker)
-                self._pending.append((name, balancer.expectation))
-        for name, estimate in list(self._pending):
+                self._pending.append((name, balancer.expectation, world.clock.now))
+        for name, estimate, begun in list(self._pending):
             pair = {name: estimate.giver, estimate.broker: estimate.taker}
             if all(balancers[each].status in (Status.OK, Status.NOT_AVAILABLE) for each in pair):
-                self._pending.remove((name, estimate))
+                self._pending.remove((name, estimate, begun))
                 for each, expected in pair.items():
-                    self.outcomes.append(Outcome(world.clock.now, each, expected, world.brokers[each].metrics))
+                    self.outcomes.append(Outcome(begun, world.clock.now, each, expected, world.brokers[each].metrics))
 
     def _drop(self, *brokers: str) -> None:
-        self._pending = [
-            (name, estimate) for name, estimate in self._pending if not {name, estimate.broker} & set(brokers)
-        ]
+        self._pending = [pending for pending in self._pending if not {pending[0], pending[1].broker} & set(brokers)]

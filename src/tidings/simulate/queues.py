@@ -38,7 +38,9 @@ class PriorityServer(Generic[T]):
 
     def put(self, item: T, *, first: bool = False) -> None:
         if self._serving is None:
-            self._serve(item)
+            self._serving = item
+            duration = self._duration(item)
+            self._clock.after(duration, self._finish, item, duration)
         else:
             (self._first if first else self._rest).append(item)
 
@@ -46,17 +48,14 @@ class PriorityServer(Generic[T]):
         """Lose everything: nothing that was begun will be done."""
         self._is_stopped = True
 
-    def _serve(self, item: T) -> None:
-        self._serving = item
-        duration = self._duration(item)
-        self._clock.after(duration, self._finish, item, duration)
-
     def _finish(self, item: T, duration: float) -> None:
         if self._is_stopped:
             return
         self._done(item, duration)
         queue = self._first or self._rest
         if queue:
-            self._serve(queue.popleft())
+            self._serving = following = queue.popleft()
+            duration = self._duration(following)
+            self._clock.after(duration, self._finish, following, duration)
         else:
             self._serving = None

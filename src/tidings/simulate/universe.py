@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from tidings.analysis import ENGLISH
 from tidings.language import Conjunction, Content, ResolvedAtom, form_covers, holds, normal_form, parse
@@ -70,8 +71,7 @@ class Universe:
         found = self._numbers.get(text)
         if found is not None:
             return found
-        query = parse(text, syntax="padres" if text.startswith("[") else "tidings")
-        form = normal_form(query, ENGLISH)
+        form = _form_of(text)
         number = self._numbers[text] = len(self._normal)
         self._normal.append(form)
         self._forms.append(tuple(_Conditions(self._ids(c.required), self._ids(c.forbidden)) for c in form))
@@ -90,10 +90,11 @@ class Universe:
             known = _Known(Content.of(publication, ENGLISH), frozenset(facts), (None, *facts))
             self._known[publication.id] = known
         if known.queries < len(self._normal):
+            first = known.queries
             for guard in known.guards:
-                for number in self._newer(guard, known.queries):
-                    if self._is_answer(number, known):
-                        known.answers |= 1 << number
+                numbers = self._guards.get(guard)
+                if numbers is not None and numbers[-1] >= first:
+                    self._look_at_newer(numbers, known)
             known.queries = len(self._normal)
         return known.answers
 
@@ -132,11 +133,13 @@ class Universe:
         """Whether no publication can answer both."""
         return not self.meets(one, other)
 
-    def _newer(self, guard: Fact | None, known: int) -> Iterator[int]:
-        for number in reversed(self._guards.get(guard, ())):
-            if number < known:
+    def _look_at_newer(self, numbers: list[int], known: _Known) -> None:
+        """Of some queries, those that this publication has not been compared with yet."""
+        for number in reversed(numbers):
+            if number < known.queries:
                 return
-            yield number
+            if self._is_answer(number, known):
+                known.answers |= 1 << number
 
     def _ids(self, atoms: tuple[ResolvedAtom, ...]) -> tuple[int, ...]:
         for atom in atoms:
@@ -155,11 +158,15 @@ class Universe:
         return {self._atoms[atom]: atom.name for atom in atoms if isinstance(atom, Equals | Range)}
 
     def _is_answer(self, number: int, known: _Known) -> bool:
-        return any(
-            all(self._holds(atom, known) for atom in form.required)
-            and not any(self._holds(atom, known) for atom in form.forbidden)
-            for form in self._forms[number]
-        )
+        holds = self._holds
+        for form in self._forms[number]:
+            for atom in form.required:
+                if not holds(atom, known):
+                    break
+            else:
+                if not any(holds(atom, known) for atom in form.forbidden):
+                    return True
+        return False
 
     def _holds(self, number: int, known: _Known) -> bool:
         """As ``tidings.language.holds``, but each atom is looked at once for a publication."""
@@ -172,6 +179,12 @@ class Universe:
                 found = holds(atom, known.content)
             known.atoms[number] = found
         return found
+
+
+@lru_cache(maxsize=4096)
+def _form_of(text: str) -> tuple[Conjunction, ...]:
+    """Small worlds ask for the same few queries again and again: each is parsed once."""
+    return normal_form(parse(text, syntax="padres" if text.startswith("[") else "tidings"), ENGLISH)
 
 
 def facts_of(form: tuple[Conjunction, ...]) -> dict[str, str]:
