@@ -49,13 +49,14 @@ class LoadCosts:
         return self.of(1.0 * posts * insertions, posts, insertions, deletions)
 
 
-COSTS = LoadCosts()
-"""Of Def. 1, where a pair is a post and a query that stands at the matcher. These are guesses, in units of a post.
-``python -m benchmarks balancing loads`` fits them; with 12,000 queries a pair costs too little to be seen, and an
-insertion as much as 13 posts (docs/results/loads.json)."""
+COSTS = LoadCosts(pair=1.7e-4, post=1.0, insertion=290.0, deletion=18.0)
+"""Of Def. 1, where a pair is a post and a query that stands at the matcher, in units of a post. Fitted to matchers in
+one process by ``python -m benchmarks balancing loads`` (docs/results/loads.json), beside a cost of each delivery and
+each change, which is the same for all matchers."""
 
-COUNTED = LoadCosts(pair=0.02)
-"""Where a pair is an entry that was looked at; a guess as well."""
+COUNTED = LoadCosts(pair=0.07)
+"""Where a pair is an entry that was looked at, fitted as well. Insertions and deletions count little: a pipeline
+compiles them beside its batches."""
 
 
 def cell_load(posts: Counts, queries: Counts) -> Any:

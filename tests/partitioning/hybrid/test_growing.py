@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -50,8 +52,12 @@ def test_moves_never_raise_the_sum_of_powers_and_loads_are_those_of_their_sets(
     assert found.loads.tolist() == pytest.approx(counted(field, leaves, found.owner.tolist(), matchers))
     power = np.sum(np.array(counted(field, leaves, owner.tolist(), matchers)) ** 6)
     assert np.sum(found.loads**6) <= power * (1 + 1e-9) + 1e-9
-    _, more = grown(field, leaves, found.owner, matchers, 16)
-    assert np.sum(more.loads**6) <= np.sum(found.loads**6) * (1 + 1e-9) + 1e-9
+    stages = list(grown(field, leaves, found.owner, matchers, 16))
+    powers = [np.sum(found.loads**6), *(np.sum(more.loads**6) for _, more in stages)]
+    assert all(after <= before * (1 + 1e-9) + 1e-9 for before, after in pairwise(powers))
+    sizes = [len(nodes) for nodes, _ in stages]
+    assert sizes[0] == len(leaves) and sizes[-1] <= max(16, len(leaves)) and sizes == sorted(set(sizes))
+    assert all(after >= 2 * before for before, after in pairwise(sizes[:-1]))
 
 
 @examples(40)
@@ -80,7 +86,7 @@ def test_what_cannot_be_cut_is_left_alone() -> None:
     field = ground([(1, 1, "a")], asked("a", box=(1.0, 1.0, 1.0, 1.0)))
     cell = field.within(field.map(), (1, 1, 1, 1))
     assert cheapest_halves(field, cell) == [] and best_leaves(field, cell, 4) == [cell]
-    nodes, found = grown(field, [cell], np.zeros(1, dtype=np.int32), 2, 9)
+    [(nodes, found)] = grown(field, [cell], np.zeros(1, dtype=np.int32), 2, 9)
     assert nodes == [cell] and np.count_nonzero(found.loads) == 1
 
 

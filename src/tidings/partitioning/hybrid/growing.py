@@ -6,6 +6,8 @@ the largest loads worse.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from tidings.arrays import IdArray
@@ -14,12 +16,17 @@ from tidings.partitioning.hybrid.ground import Ground, Node
 from tidings.partitioning.hybrid.merging import Merged, refined
 
 
-def grown(ground: Ground, nodes: list[Node], owner: IdArray, matchers: int, most: int) -> tuple[list[Node], Merged]:
-    """Leaves and their matchers, of at most ``most`` leaves; at first leaf n is at ``owner[n]``.
+def grown(
+    ground: Ground, nodes: list[Node], owner: IdArray, matchers: int, most: int
+) -> Iterator[tuple[list[Node], Merged]]:
+    """Leaves and their matchers: as they are, each time there are twice as many, and at last.
 
-    Cost: a pass over the posts and queries of all leaves for each new one.
+    There are at most ``most`` leaves; at first leaf n is at ``owner[n]``. Cost: a pass over the posts and queries of
+    all leaves for each new one.
     """
     found = refined(ground, nodes, matchers, owner)
+    yield nodes, found
+    told = len(nodes)
     solid: set[int] = set()  # leaves that cannot be cut, by identity; all of them are in nodes
     while len(nodes) < most:
         own = np.flatnonzero(found.owner == np.argmax(found.loads)).tolist()
@@ -35,7 +42,11 @@ def grown(ground: Ground, nodes: list[Node], owner: IdArray, matchers: int, most
         stays = np.delete(found.owner, heaviest)
         same = np.full(len(halves), found.owner[heaviest], dtype=np.int32)
         found = refined(ground, nodes, matchers, np.concatenate([stays, same]))
-    return nodes, found
+        if len(nodes) >= 2 * told:
+            yield nodes, found
+            told = len(nodes)
+    if len(nodes) > told:
+        yield nodes, found
 
 
 def cheapest_halves(ground: Ground, node: Node) -> list[Node]:

@@ -13,9 +13,11 @@ Departs from the paper, which gives no values and no tolerance for |α - sim| �
   posts and queries are, are tried as well (:mod:`tidings.partitioning.hybrid.kdt`). Both are made better step by step
   (:mod:`tidings.partitioning.hybrid.growing`), and the one with the least maximum of loads is taken. Without
   ``compare``, as in the paper, Nt is divided by text in any case.
-* If there are ``split`` posts, leaves are made with every other one of them. By the others they are given to matchers,
-  and the better division is chosen: loads on the posts that made the leaves are too good to be true. With fewer posts
-  all of them do both, and the hybrid is no worse on these than a kd-tree and than words alone.
+* If there are ``split`` posts, leaves are made with every other one of them, and the others choose a division: loads on
+  the posts that made the leaves are too good to be true. They also choose how many leaves there are, up to θ for each
+  matcher, by loads of the mapping itself. Small leaves that overlap are cut into many regions, and what touches too
+  many of these is filed everywhere. With fewer posts all of them do both, and the hybrid is no worse on these than a
+  kd-tree and than words alone. At last all posts say which matcher gets which leaf.
 """
 
 from __future__ import annotations
@@ -33,10 +35,13 @@ from tidings.partitioning.hybrid.ground import Ground, Node
 from tidings.partitioning.hybrid.growing import grown
 from tidings.partitioning.hybrid.kdt import best_leaves
 from tidings.partitioning.hybrid.leaves import KdtLeaves
+from tidings.partitioning.hybrid.measuring import measure
 from tidings.partitioning.hybrid.merging import Merged, merged, numbers_of_parts, refined
 from tidings.partitioning.hybrid.workload import Workload
 from tidings.partitioning.load import COSTS, LoadCosts
 from tidings.partitioning.mapping import Mapping, check_matchers
+
+_CLEARLY = 1.1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,7 +66,7 @@ class Hybrid:
     dissimilar: float = 0.5
     minor: float = 0.02
     uneven: float = 1.1
-    most: int = 16
+    most: int = 32
     fewest: int = 200
     split: int = 1_000
     compare: bool = True
@@ -87,13 +92,31 @@ class Hybrid:
         learned, other = (ground.every_other(0), ground.every_other(1)) if is_split else (ground, ground)
         begun = [self._second_phase(learned, self._tree(learned, matchers), matchers)]
         begun += self._others(learned, matchers)
-        rounds = []
+        chosen = self._chosen(learned, other, begun, matchers)
+        nodes = [ground.like(node) for node in chosen.nodes]
+        if is_split:
+            return KdtLeaves(ground, nodes, refined(ground, nodes, matchers, chosen.owner).owner, matchers)
+        return KdtLeaves(ground, nodes, chosen.owner, matchers)
+
+    def _chosen(
+        self, learned: Ground, other: Ground, begun: list[tuple[list[Node], Merged]], matchers: int
+    ) -> KdtLeaves:
+        """Of all divisions that grow from those begun with, the best for other posts than they are made with.
+
+        What grows is given up when it is clearly worse than the best one so far.
+        """
+        best, least = None, np.inf
         for some, own in begun:
-            nodes, found = grown(learned, some, own.owner, matchers, self.most * matchers)
-            nodes = [other.like(node) for node in nodes]
-            rounds.append((nodes, refined(other, nodes, matchers, found.owner)))
-        nodes, found = min(rounds, key=lambda own: float(own[1].loads.max()))
-        return KdtLeaves(ground, [ground.like(node) for node in nodes], found.owner, matchers)
+            for nodes, found in grown(learned, some, own.owner, matchers, self.most * matchers):
+                like = [other.like(node) for node in nodes]
+                leaves = KdtLeaves(other, like, refined(other, like, matchers, found.owner).owner, matchers)
+                load = float(measure(leaves.mapping(), other.workload).loads(other.costs).max())
+                if best is None or load < least:
+                    best, least = leaves, load
+                elif load > _CLEARLY * least and len(nodes) > len(some):
+                    break
+        assert best is not None
+        return best
 
     def _tree(self, ground: Ground, matchers: int) -> _Tree:
         """Where the second phase begins: what the first one has found, and what asks for no place."""
