@@ -5,7 +5,7 @@ alone, whatever posts are beside it: a batch that is run again in other pieces l
 
 At the highest levels only a part of the posts is *looked at*, chosen by a coin: the others are dropped. How many copies
 these would have been is estimated from those that are looked at. The coin is a hash of the post's id, or, where the
-source can tell records apart before it reads them (:mod:`tidings.spark.unread`), of the record: then what is dropped
+source can tell records apart before it reads them (:mod:`tidings.spark.dropping`), of the record: then what is dropped
 is not even parsed.
 
 Some posts are *spared*, chosen by a coin: they go everywhere. What they find where the others are not sent is a
@@ -102,10 +102,10 @@ class Cut:
         return cls(0, policy, _ALL, 1.0, spared=0.0, floor=-1)
 
     @property
-    def unread(self) -> float:
-        """For each post that is looked at or spared, so many are neither."""
+    def others(self) -> float:
+        """For each post that is looked at or spared, so many are neither; 0 if all are."""
         neither = (1 - self.looked_at) * (1 - self.spared)
-        return neither / (1 - neither)
+        return neither / (1 - neither) if neither < 1 else 0.0
 
     def at(self, grades: Mapping[int, int], layout: str) -> Cut:
         """The same where copies of these grades, so many of each, are expected.
@@ -135,7 +135,7 @@ class Chosen:
         """``codes``: the column CHOSEN of these posts; then the others were dropped before, and are estimated."""
         if codes is not None:
             looked_at, spared = codes & LOOKED_AT > 0, codes & SPARED > 0
-            return cls(posts, looked_at, spared, len(codes) * cut.unread)
+            return cls(posts, looked_at, spared, len(codes) * cut.others)
         keys = hash_names(posts["id"])
         looked_at, spared = coins(keys, _LOOKED_AT) < cut.looked_at, coins(keys, _SPARED) < cut.spared
         if cut.looked_at >= 1:

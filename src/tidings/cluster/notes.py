@@ -73,7 +73,7 @@ class Notes:
     files: tuple[str, ...] = ()
     shed: tuple[TaskShed, ...] = ()
     kept: tuple[FiledPosts, ...] = ()
-    unread: int = 0
+    dropped: int = 0
     """How many publications were dropped before anything could tell of them."""
 
     @classmethod
@@ -97,7 +97,7 @@ class Notes:
     def posts(self) -> int:
         """How many publications came in, each counted once."""
         routed = [tally for tally in self.tallies if tally.stage == "route"]
-        return self.unread + sum(tally.posts for tally in routed or self.tallies if tally.stage != "past")
+        return self.dropped + sum(tally.posts for tally in routed or self.tallies if tally.stage != "past")
 
     @property
     def matches(self) -> int:

@@ -202,7 +202,7 @@ class Governor:
         """
         before = GovernorState.read(self.home.overload)
         registry = release.mark.partition("/")[0]
-        state = before.on(f"{release.layout} {release.mapping} {registry} expected", release.version)
+        state = before.on(f"{release.layout} {release.mapping} {registry}", release.version)
         excused_s += before.excused_s  # what came while the batch before was compiled has waited for that
         if self.overload.control == "levels":
             state, cut = self._by_level(batch, state, release.layout, excused_s)

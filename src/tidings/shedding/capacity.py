@@ -3,7 +3,8 @@
 Goes beyond [S3TM] 5.2.2, where a level goes up and down by steps. Here the time that a batch may take is given, and the
 costs of work are known (:mod:`tidings.shedding.costs`), so what fits is computed. There are two ways to save work. A
 copy of a low grade can be left out: that saves matching it, and loses few matches. A post can be dropped, at best
-unread: that saves looking at it too, and loses what any post loses. The mix that keeps most matches is chosen.
+before it is read: that saves looking at it too, and loses what any post loses. The mix that keeps most matches is
+chosen.
 """
 
 from __future__ import annotations
@@ -152,7 +153,7 @@ class Capacity:
     def chosen(self, posts: float, seconds: float, by_grade: bool = True) -> Kept | None:
         """What is kept of so many posts that may take that time; None if all of it fits.
 
-        With ``by_grade`` copies of low grades are left out, if that keeps more matches than dropping posts unread does.
+        With ``by_grade`` copies of low grades are left out, if that keeps more matches than dropping posts does.
         A batch may take one and a half times its fixed time in any case: to shed all would not make it much shorter.
         """
         seconds = max(seconds, _FIXED * self.costs.fixed)

@@ -37,9 +37,10 @@ from tidings.model.values import utc_now
 from tidings.placement import PlacementPolicy
 from tidings.registry import Registry
 from tidings.spark.columns import Columns
+from tidings.spark.dropping import Remaining
+from tidings.spark.kafka import KafkaPosts
 from tidings.spark.matching import Conditions, collected, matched, matches, noted, observed
 from tidings.spark.sinks import Sink
-from tidings.spark.unread import Remaining, Unread
 from tidings.spark.writing import filed
 
 KEPT_BATCHES = 100
@@ -73,7 +74,7 @@ class Handler:
     learn: Learn
     placement: PlacementPolicy = field(default_factory=PlacementPolicy)
     governor: Governor | None = None
-    source: Unread | None = None
+    source: KafkaPosts | None = None
     balance: Balance | None = None
     keep: timedelta | None = None
     _past: PipelinePast | None = field(default=None, init=False)
@@ -203,7 +204,7 @@ class Handler:
             try:
                 notes = self._write(find, batch)
                 if remaining is not None:
-                    notes = replace(notes, unread=remaining.dropped)
+                    notes = replace(notes, dropped=remaining.dropped)
                 pasts.take(pin, filing, notes)
                 return notes, release
             except Exception:  # what a worker raises, and how it dies, comes in many forms
@@ -214,7 +215,7 @@ class Handler:
         raise AssertionError  # the last attempt returns or raises
 
     def _posts(self, rows: DataFrame, conditions: Conditions) -> tuple[DataFrame, Remaining | None]:
-        """The publications of a batch. In an overload those that remain, if others can be dropped unread.
+        """The publications of a batch. In an overload those that remain, if others can be dropped before they are read.
 
         What is kept for the past is kept of all, and so all are read.
         """

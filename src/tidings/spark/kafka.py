@@ -46,7 +46,7 @@ def posts_from_kafka(
 class KafkaPosts:
     """The publications of :func:`posts_from_kafka`, for a pipeline that reads them itself.
 
-    In an overload it drops records before their JSON is parsed (:mod:`tidings.spark.unread`). Otherwise both are the
+    In an overload it drops records before their JSON is parsed (:mod:`tidings.spark.dropping`). Otherwise both are the
     same; posts that Spark has something to do with before, such as a join, come from the function.
     """
 

@@ -8,26 +8,15 @@ choose first. A coin is a hash of the record and of the seed of that coin: whoev
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812  # as everybody calls it
 
 from tidings.cluster.cut import CHOSEN, LOOKED_AT, SPARED, Cut
+from tidings.spark.kafka import KafkaPosts
 
 _DROPPED = "dropped"
 _COIN_SIDES = 2**64
-
-
-class Unread(Protocol):
-    """Publications that are not read yet: a stream of records, each in a column ``value``, and what reads them."""
-
-    @property
-    def records(self) -> DataFrame: ...
-
-    def read(self, records: DataFrame, *beside: str) -> DataFrame:
-        """The publications in some records, with these other columns of them."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +27,7 @@ class Remaining:
     _observation: Observation
 
     @classmethod
-    def of(cls, source: Unread, records: DataFrame, cut: Cut) -> Remaining:
+    def of(cls, source: KafkaPosts, records: DataFrame, cut: Cut) -> Remaining:
         observation = Observation()
         codes = _coin(LOOKED_AT, cut.looked_at) + _coin(SPARED, cut.spared)
         thrown = records.withColumn(CHOSEN, codes.cast("tinyint"))

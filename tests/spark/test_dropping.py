@@ -23,8 +23,8 @@ from tidings.cluster.sinks import ParquetSink
 from tidings.registry import Registry
 from tidings.spark.batches import Handler
 from tidings.spark.columns import Columns
+from tidings.spark.dropping import Remaining
 from tidings.spark.kafka import POST, KafkaPosts
-from tidings.spark.unread import Remaining
 
 SCHEMA = f"{POST}, author string, lang string, likes bigint"
 POSTS = oracle.POSTS.table(2_000)
