@@ -19,7 +19,7 @@ unexport SPARK_HOME
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-thorough test-slow bench fuzz fuzz-posts fuzz-frames mutate kafka check format clean require-python require-java
+.PHONY: help setup demo test test-thorough test-slow bench fuzz fuzz-patterns fuzz-posts fuzz-frames mutate kafka check format clean require-python require-java
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -43,6 +43,9 @@ bench: require-java $(READY) ## measure: make bench ARGS="matching --workload wo
 
 fuzz: $(READY) ## throw a million random queries at the language
 	@PYTHONPATH=. $(BIN)/python tests/language/fuzz.py --count 1000000 $(ARGS)
+
+fuzz-patterns: $(READY) ## throw a million hostile regular expressions and wildcards at the language
+	@PYTHONPATH=. $(BIN)/python tests/terms/fuzz_patterns.py --count 1000000 $(ARGS)
 
 mutate: $(READY) ## change the code of the core in 204 places, one by one, and see whether the tests notice
 	@NUMBA_OPT=1 TIDINGS_EXAMPLES=all $(BIN)/python -m tools.mutants $(ARGS)

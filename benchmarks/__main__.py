@@ -11,6 +11,7 @@ from benchmarks.commands import cluster, engine, index, papers
 from benchmarks.keep import keep
 from benchmarks.lsm.command import lsm
 from benchmarks.padres.__main__ import app as padres
+from benchmarks.pieces import pieces, sigma
 from benchmarks.pipeline_past import pipeline_past
 from benchmarks.policies import policies
 from tidings.cli.terminal import say
@@ -25,6 +26,9 @@ _COMMANDS = (
     (policies, "policies --data path/to/data --save docs/results/policies.json"),
     (index.analysis, "analysis --posts tweets.parquet --save docs/results/analysis.json"),
     (index.matching, "matching --workload words --subscriptions 1000000 --data path/to/data"),
+    (index.fences, "fences --subscriptions 100000 --data path/to/data"),
+    (pieces, "pieces --beginnings 10000 --parts 100000 --save docs/results/pieces.json"),
+    (sigma, "sigma --data path/to/data --save docs/results/sigma.json"),
     (index.growth, "growth --most 100000 --plot growth.svg --save growth.json"),
     (cluster.moves, "moves --subscriptions 100000 --matchers 8 --share 0.01"),
     (cluster.router, "router --data path/to/data --subscriptions 1000000"),

@@ -27,7 +27,9 @@ NAMES = [
     "router",
     "lsm",
     "keep",
+    "pieces",
     "pipeline-past",
+    "sigma",
 ]
 
 

@@ -33,7 +33,8 @@ def publish(engine: Engine, post: Publication) -> list[Match]:
         ("any:7", True),
         ('any:"white house"', True),
         ('any:"house white"', False),
-        ('any:"fire white"~1', True),
+        ('any:"fire white"~2', False),
+        ('any:"fire white"~3', True),
         ('any:"smoke white"~9', False),  # in one place
         ("any:(smoke fire)", True),
         ("any:(drill OR c)", True),

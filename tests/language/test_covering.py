@@ -246,6 +246,7 @@ def test_covering_of_phrases_is_sound_and_nearly_complete() -> None:
         ('"fire fire"~3', '"fire smoke"', False),  # one fire is not two
         ('"fire fire"~3', '"fire smoke fire"', True),
         ('"fire smoke"~3', '"smoke fire"~1', True),
+        ('"fire smoke"~2', '"smoke fire"~1', False),  # smoke, rain, fire: moved by three
         ('"fire smoke"', '"rain fire smoke"', True),
         ('"fire smoke"', '"fire rain smoke"', False),
     ],

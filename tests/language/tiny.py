@@ -85,14 +85,11 @@ def _phrase(wanted: list[str], slop: int, words: list[str]) -> bool | None:
     kept = [(i, w) for i, w in enumerate(wanted) if w not in STOP_WORDS]
     if not kept:
         return None
-    span = kept[-1][0] - kept[0][0]
     for places in itertools.permutations(range(len(words)), len(kept)):
         if any(words[place] != w for place, (_, w) in zip(places, kept, strict=True)):
             continue
-        if slop and len(kept) > 1:
-            if max(places) - min(places) <= span + slop:
-                return True
-        elif all(place - places[0] == i - kept[0][0] for place, (i, _) in zip(places, kept, strict=True)):
+        moved = [place - i for place, (i, _) in zip(places, kept, strict=True)]
+        if max(moved) - min(moved) <= slop:
             return True
     return False
 

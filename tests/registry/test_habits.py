@@ -8,7 +8,7 @@ import pytest
 from tidings.analysis import Analyser, Fields
 from tidings.engine import Engine
 from tidings.registry import MemoryLog
-from tidings.registry.habits import habits_of
+from tidings.registry.habits import habits_of, warnings_of
 
 
 @pytest.mark.parametrize(
@@ -42,3 +42,38 @@ def test_the_receipt_of_few_and_of_many_has_the_warnings() -> None:
         receipt = Engine().subscribe_many(table)
         assert receipt.warnings == MemoryLog(Analyser()).add(table, dry_run=True).warnings
         assert receipt.warnings[0].startswith(f"{rows} queries ask for lang:")
+
+
+@pytest.mark.parametrize(
+    ("query", "doubt"),
+    [
+        ("fire price:>5 price:<3", "only several values of price"),
+        ("fire price:[1 TO 2] price:>2020-01-01", "only several values of price"),
+        ("lat:>5 lat:<3", "no publication can answer it"),
+        ("ts:>2020-01-02 ts:<2020-01-01", "no publication can answer it"),
+        ("id:a id:b", "no publication can answer it"),
+        ('"white house" -house', "no publication can answer it"),
+        ("price:[3 TO 4] -price:>2", "no publication can answer it"),
+        ('fire OR ("white house" NOT white)', "one of its alternatives can never match"),
+    ],
+)
+def test_what_can_never_match_gets_a_warning(query: str, doubt: str) -> None:
+    table = pa.table({"id": ["s"], "query": [query]})
+    engine = Engine()
+    made = engine.subscribe(query)
+    assert [warning.startswith(f"{query}: {doubt}") for warning in made.warnings] == [True]
+    assert engine.subscribe_many(table).warnings == made.warnings == MemoryLog(Analyser()).add(table).warnings
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["fire", "fire -drill", "tags:red tags:blue", "price:>3 price:<5", '"white house" -black', "price:>5 OR price:<3"],
+)
+def test_what_can_match_gets_none(query: str) -> None:
+    assert Engine().subscribe(query).warnings == ()
+
+
+def test_many_contradictions_are_told_once() -> None:
+    queries = pa.array([f"price:>{n + 5} price:<{n}" for n in range(1_200)])
+    [warning] = warnings_of(queries, Analyser())
+    assert warning.endswith("(as 1,199 more)")

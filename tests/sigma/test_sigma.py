@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.sigma.trees import tree_query
+from benchmarks.sigma_trees import tree_query
 from tidings import Engine
 from tidings.language import parse, to_text
 from tidings.model import QueryError

@@ -7,8 +7,6 @@ of the query, as stop words are left out of posts.
 
 from __future__ import annotations
 
-import ipaddress
-import re
 from collections.abc import Sequence as Steps
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -17,6 +15,7 @@ from tidings.analysis import FOLDED, TEXT, Analyser, tags
 from tidings.language.formulas import Formula
 from tidings.language.regular import node_of, program_of
 from tidings.model.errors import QueryError
+from tidings.model.networks import network_of
 from tidings.model.query import (
     Anywhere,
     Atom,
@@ -45,8 +44,6 @@ MAX_PHRASE_WORDS = 100
 EXACT_FLOAT = 2.0**53
 """Below it no two whole numbers are one float64."""
 
-Network = ipaddress.IPv4Network | ipaddress.IPv6Network
-_ADDRESS = re.compile(r"[0-9a-fA-F.:]{2,45}(?:/[0-9]{1,3})?")
 NOTHING_LEFT = "nothing is left of it but stop words and signs, which are dropped from posts; add a telling word"
 
 
@@ -54,7 +51,8 @@ NOTHING_LEFT = "nothing is left of it but stop words and signs, which are droppe
 class Sequence:
     """Words (stems) at relative positions; one word is a sequence of length 1.
 
-    With ``slop`` 0 they stand exactly so; with n > 0 in any order, within a window n longer than the sequence.
+    With ``slop`` 0 they stand exactly so. With n > 0 a word may stand further to the right than its place, by up to n
+    more than another does, as in Lucene: side by side but exchanged, two words need n = 2.
     ``source`` is the atom as it was written; it does not count for equality.
     """
 
@@ -62,11 +60,6 @@ class Sequence:
     offsets: tuple[int, ...] = (0,)
     slop: int = 0
     source: Atom | None = field(default=None, compare=False, repr=False)
-
-    @property
-    def window(self) -> int:
-        """How far apart the first and the last word may stand."""
-        return self.offsets[-1] + self.slop
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,18 +249,10 @@ def is_equal(asked: Equals, text: str) -> bool:
     return (text.casefold() if asked.folded else text) in asked_texts(asked)
 
 
-def network_of(text: str) -> Network | None:
-    """The network that a text writes, an address as the network of itself; None if it writes neither."""
-    try:
-        return ipaddress.ip_network(text, strict=False) if _ADDRESS.fullmatch(text) else None
-    except ValueError:
-        return None
-
-
 def is_in_network(asked: InNetwork, text: str) -> bool:
     """Whether a text is an address, or a network, in a network."""
-    own, wider = network_of(text), ipaddress.ip_network(asked.network)
-    return own is not None and own.version == wider.version and own.subnet_of(wider)  # type: ignore[arg-type]
+    own, wider = network_of(text), network_of(asked.network)
+    return own is not None and wider is not None and own.version == wider.version and own.subnet_of(wider)  # type: ignore[arg-type]
 
 
 def is_below(topic: Steps[str], path: Steps[str]) -> bool:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from tidings.model.errors import QueryError
 from tidings.model.habits import value_habit
+from tidings.model.networks import network_text
 from tidings.model.query import (
     ANY,
     Contains,
@@ -24,7 +25,7 @@ from tidings.model.query import (
     Within,
 )
 from tidings.model.region import Circle, Rectangle, checked_degrees
-from tidings.model.values import network_text, read_instant, read_number
+from tidings.model.values import read_instant, read_number
 
 T = TypeVar("T")
 

@@ -13,7 +13,6 @@ is no contradiction, and what one condition says of its value says nothing of th
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
@@ -33,6 +32,7 @@ from tidings.language.atoms import (
     is_equal,
     is_in_network,
 )
+from tidings.language.evaluation import stands
 from tidings.language.formulas import Formula
 from tidings.language.normal import Conjunction, normal_form
 from tidings.model.query import (
@@ -55,7 +55,8 @@ from tidings.model.region import Circle, Rectangle, distance_m
 from tidings.model.values import instant_text, number_text, read_instant, read_number
 
 _DOMAINS = {"lat": (-90.0, 90.0), "lon": (-180.0, 180.0)}
-_ONE_VALUE = frozenset({"id", "ts", *_DOMAINS})
+SINGLE_VALUED = frozenset({"id", "ts", *_DOMAINS})
+"""Fields of which a publication has one value at most."""
 _SLACK_M = 0.01
 _LARGEST = math.nextafter(math.inf, 0)
 
@@ -81,10 +82,16 @@ def form_covers(a: tuple[Conjunction, ...], b: tuple[Conjunction, ...]) -> bool:
 
 
 def _covers(a: Conjunction, b: Conjunction) -> bool:
-    facts = _Facts(b.required)
-    if facts.impossible or any(facts.imply(atom) for atom in b.forbidden):
+    if is_impossible(b):
         return True
+    facts = _Facts(b.required)
     return all(facts.imply(atom) for atom in a.required) and all(_excludes(b, atom) for atom in a.forbidden)
+
+
+def is_impossible(conjunction: Conjunction) -> bool:
+    """Whether surely nothing answers a conjunction."""
+    facts = _Facts(conjunction.required)
+    return facts.impossible or any(facts.imply(atom) for atom in conjunction.forbidden)
 
 
 def _excludes(b: Conjunction, atom: ResolvedAtom) -> bool:
@@ -146,7 +153,7 @@ class _Facts:
                 lat.narrow(Range("lat", boxes[0].south, boxes[0].north))
                 lon.narrow(Range("lon", boxes[0].west, boxes[0].east))
         elif isinstance(atom, _ValueAtom):
-            if atom.name in _ONE_VALUE:
+            if atom.name in SINGLE_VALUED:
                 self._field(atom.name).learn(atom)
             else:
                 self.values.append(_Value(atom.name))
@@ -157,7 +164,7 @@ class _Facts:
 
     def _values(self, name: str) -> list[_Value]:
         """The values that the atoms ask for under a name."""
-        if name in _ONE_VALUE:
+        if name in SINGLE_VALUED:
             return [self.fields[name]] if name in self.fields else []
         return [value for value in self.values if value.name == name]
 
@@ -303,14 +310,11 @@ def _closed_instants(asked: Range) -> Interval:
 
 
 def _sequence_implies(own: Sequence, asked: Sequence) -> bool:
-    if asked.slop:
-        enough = Counter(asked.words) <= Counter(own.words)
-        return enough and own.window <= asked.window
+    """Where a word of ``own`` may stand by its slop, that of ``asked`` must have room for it."""
     if len(asked.words) == 1:
         return asked.words[0] in own.words
-    placed = set(zip(own.words, own.offsets, strict=True))
-    wanted = list(zip(asked.words, asked.offsets, strict=True))
-    return own.slop == 0 and any(all((w, at + o) in placed for w, o in wanted) for at in own.offsets)
+    room = asked.slop - own.slop
+    return room >= 0 and stands(asked, room, zip(own.words, own.offsets, strict=True))
 
 
 def _surely_text(text: str) -> bool:

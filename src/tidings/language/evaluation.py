@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -133,22 +133,45 @@ def has_form(prefix: FormPrefix, tokens: Iterable[Token]) -> bool:
 
 def has_sequence(sequence: Sequence, tokens: Iterable[Token]) -> bool:
     """Whether words stand as they are asked for."""
-    tokens = tuple(tokens)
-    if sequence.slop == 0:
-        at = {(token.word, token.position) for token in tokens}
-        starts = [token.position for token in tokens if token.word == sequence.words[0]]
-        pairs = tuple(zip(sequence.words, sequence.offsets, strict=True))
-        return any(all((word, start + offset) in at for word, offset in pairs) for start in starts)
-    lacking: Counter[str | None] = Counter(sequence.words)
-    inside: deque[Token] = deque()
-    for token in (token for token in tokens if token.word in lacking):
-        inside.append(token)
-        lacking[token.word] -= 1
-        while token.position - inside[0].position > sequence.window:
-            lacking[inside.popleft().word] += 1
-        if all(count <= 0 for count in lacking.values()):
+    placed = [(token.word, token.position) for token in tokens if token.word is not None]
+    return stands(sequence, sequence.slop, placed)
+
+
+def stands(sequence: Sequence, slop: int, placed: Iterable[tuple[str, int]]) -> bool:
+    """Whether each word has a place of its own, none more than ``slop`` further to the right than another, seen from
+    where the sequence has them. ``placed`` are words and their positions, in order.
+
+    A beginning of the sequence is tried; where a word comes too late, the next one that could be early enough.
+    """
+    wanted = frozenset(sequence.words)
+    places: dict[str, list[int]] = {word: [] for word in wanted}
+    for word, position in placed:
+        if word in wanted:
+            places[word].append(position)
+    begin: int | None = -sequence.offsets[-1] - slop
+    while begin is not None:
+        later = _first_begin(begin, sequence, slop, places)
+        if later == begin:
             return True
+        begin = later
     return False
+
+
+def _first_begin(begin: int, sequence: Sequence, slop: int, places: dict[str, list[int]]) -> int | None:
+    """``begin`` if the sequence stands from there, else one before which it does not; None if it never does.
+
+    Each word takes the first place that is free. Windows are equally long, so no other choice finds more.
+    """
+    taken = dict.fromkeys(places, 0)
+    for word, offset in zip(sequence.words, sequence.offsets, strict=True):
+        own = places[word]
+        k = max(bisect_left(own, begin + offset), taken[word])
+        if k == len(own):
+            return None
+        if own[k] > begin + offset + slop:
+            return own[k] - offset - slop
+        taken[word] = k + 1
+    return begin
 
 
 def _value_holds(atom: Equals | Piece | InNetwork | Range | Present, value: Value) -> bool:

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from tidings.model.errors import QueryError
 from tidings.model.habits import value_habit
+from tidings.model.networks import network_text
 from tidings.model.query import (
     And,
     Anywhere,
@@ -34,7 +35,7 @@ from tidings.model.query import (
     Word,
 )
 from tidings.model.region import Rectangle, Region
-from tidings.model.values import instant_text, network_text, number_text
+from tidings.model.values import instant_text, number_text
 
 _BARE_VALUE = re.compile(
     r"""(?!OR$|TO$|-(?![0-9]))[^\s\x00-\x1f()\[\]{}"“”„*?=!~<>≤≥≠/][^\s\x00-\x1f()\[\]{}"“”„*?]*"""

@@ -13,9 +13,10 @@ from datetime import datetime
 
 from tidings.model.errors import QueryError
 from tidings.model.habits import word_habit
+from tidings.model.networks import network_text
 from tidings.model.region import Region
 from tidings.model.tags import is_tag
-from tidings.model.values import network_text, utc
+from tidings.model.values import utc
 
 _NEVER = r"""\s\x00-\x1f\x7f\ud800-\udfff()\[\]{}"“”„:*~^<>=|\\"""
 BARE_WORD = rf"[^{_NEVER}!&+\-‐‑‒–—―−][^{_NEVER}]*"
@@ -72,7 +73,7 @@ class Tag:
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """Words in a row; with ``slop`` n > 0: all of them, in any order, among at most n other words."""
+    """Words in a row; with ``slop`` n > 0 as in Lucene: up to n others between them, or some of them moved."""
 
     text: str
     slop: int = 0
@@ -294,7 +295,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """Words of an attribute that is a text: all of them, in any order, among at most ``slop`` others, 1 to 100."""
+    """Words of an attribute that is a text, near each other; ``slop`` is 1 to 100, as in a :class:`Phrase`."""
 
     name: str
     text: str

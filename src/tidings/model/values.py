@@ -7,7 +7,6 @@ several values; a condition holds if any of them fulfils it.
 
 from __future__ import annotations
 
-import ipaddress
 import math
 import re
 from datetime import UTC, datetime, timedelta
@@ -19,7 +18,6 @@ Held = Value | tuple[Value, ...]
 # JSON's numbers: "007" is text, so that codes with leading zeros stay themselves.
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9:.]+(?:Z|[+-][0-9]{2}:[0-9]{2})?)?")
-_NETWORK = re.compile(r"[0-9a-fA-F.:]{2,45}/[0-9]{1,3}")
 _SPAN = re.compile(r"([0-9]{1,6})([smhd])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 _MOST_EXACT = 2**64
@@ -106,20 +104,6 @@ def read_span(text: str) -> timedelta | None:
     """
     found = _SPAN.fullmatch(text)
     return timedelta(**{_UNITS[found[2]]: int(found[1])}) if found else None
-
-
-def network_text(text: str) -> str | None:
-    """The network that ``text`` writes, by any address in it, as its canonical text; None if it writes none.
-
-    >>> network_text("10.1.2.3/8"), network_text("2001:DB8:0::/32"), network_text("10.1.2.3"), network_text("1/2")
-    ('10.0.0.0/8', '2001:db8::/32', None, None)
-    """
-    if not _NETWORK.fullmatch(text):
-        return None
-    try:
-        return str(ipaddress.ip_network(text, strict=False))
-    except ValueError:
-        return None
 
 
 def equality_texts(literal: str) -> frozenset[str]:

@@ -1,13 +1,16 @@
-"""Which queries ask for what is an operator elsewhere and an attribute here? That is worth a warning."""
+"""Which queries are worth a warning? Those with an operator of X, an attribute here, and those that nothing answers."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidings.analysis import Fields
+from tidings.analysis import Analyser, Fields
+from tidings.language import parse_normal
+from tidings.language.doubts import doubt_of
 
 _NAMES = (
     "bio|bio_location|bio_name|context|conversation_id|entity|from|in_reply_to_tweet_id|is|lang|list|place|place_country|"
@@ -16,6 +19,51 @@ _NAMES = (
 _PRESENT = "cashtags|geo|hashtags|images|links|media|mentions|video_link|videos"
 _OPERATOR = rf"(?:^|[\s(\-])(?P<asked>(?:{_NAMES}):|has:(?:{_PRESENT})(?:$|[\s)]))"
 _QUOTED = r'"(?:\\.|[^"\\])*"'
+_NAME = re.compile(r"([^\W\d][\w.\-]*):")
+_PLACES = frozenset({"lat", "lon", "ts", "id"})
+_TOLD_CHARS = 100
+MAX_DOUBTED = 10_000
+"""So many different queries of one table are looked at for contradictions."""
+
+
+def warnings_of(queries: pa.Array | pa.ChunkedArray, analyser: Analyser) -> tuple[str, ...]:
+    """What is worth a warning among some queries that can be read.
+
+    >>> warnings_of(pa.array(["fire", "lat:>5 lat:<3"]), Analyser())
+    ('lat:>5 lat:<3: no publication can answer it: what it asks for contradicts itself',)
+    """
+    return (*habits_of(queries, analyser.fields), *_doubts_of(queries, analyser))
+
+
+def _doubts_of(queries: pa.Array | pa.ChunkedArray, analyser: Analyser) -> tuple[str, ...]:
+    """The first contradictory query, and how many there are. Plain words contradict nothing: they are not looked at."""
+    signs = pc.fill_null(pc.match_substring_regex(queries, r'[:"]'), False)
+    texts = pc.unique(queries.filter(signs)) if pc.any(signs).as_py() else queries[:0]
+    doubtful = []
+    looked_at = 0
+    for text in texts.to_pylist():
+        if not may_contradict(text):
+            continue
+        looked_at += 1
+        if looked_at > MAX_DOUBTED:
+            break
+        if (doubt := doubt_of(parse_normal(text, analyser=analyser)[1])) is not None:
+            doubtful.append(f"{_shortened(text)}: {doubt}")
+    if len(doubtful) > 1:
+        doubtful = [f"{doubtful[0]} (as {len(doubtful) - 1:,} more)"]
+    return tuple(doubtful)
+
+
+def may_contradict(text: str) -> bool:
+    """Whether a query says enough for a contradiction: twice something of one name, or places; or not, and a phrase."""
+    if '"' in text and ("-" in text or "NOT" in text):
+        return True
+    names = _NAME.findall(text)
+    return len(names) != len(set(names)) or not _PLACES.isdisjoint(names)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _TOLD_CHARS else f"{text[:_TOLD_CHARS]}…"
 
 
 def habits_of(queries: pa.Array | pa.ChunkedArray, fields: Fields) -> tuple[str, ...]:

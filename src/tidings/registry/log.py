@@ -65,7 +65,7 @@ class Receipt:
     """What became of a bulk: ``accepted`` rows are in the log at ``version`` for good, the others were not written.
 
     If no row was to be written, ``version`` is the newest one; else ``mark`` is its mark (:meth:`Log.mark`).
-    ``warnings`` tell of queries that were accepted and are likely a habit of another language.
+    ``warnings`` tell of queries that were accepted and can never match, or are likely a habit of another language.
 
     >>> Receipt(3, 998, (Rejected("subscription", "s1", "why"), Rejected("subscription", "s2", "why")))
     Receipt(version=3, accepted=998, rejected=<2 rows>)

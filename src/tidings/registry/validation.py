@@ -21,7 +21,7 @@ from tidings.language.shapes.reading import read_shapes
 from tidings.model import DataError, QueryError, Rejected
 from tidings.model.values import instant_text
 from tidings.registry.columns import Column, Problems, instant_column, text_column
-from tidings.registry.habits import habits_of
+from tidings.registry.habits import warnings_of
 from tidings.registry.schemas import SUBSCRIPTION, TEXT
 from tidings.tables.given import given_table
 
@@ -59,7 +59,7 @@ def check_subscriptions(table: pa.Table, analyser: Analyser) -> Checked:
         problems = found | problems  # the first problem of a row is told
     rows = pa.table([_filled(columns[name].values) for name in SUBSCRIPTION.names], schema=SUBSCRIPTION)
     checked = _sorted_out(rows, problems)
-    return replace(checked, warnings=habits_of(checked.accepted["query"], analyser.fields))
+    return replace(checked, warnings=warnings_of(checked.accepted["query"], analyser))
 
 
 def check_ids(ids: Iterable[str] | pa.Array | pa.ChunkedArray) -> Checked:

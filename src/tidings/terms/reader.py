@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from tidings.analysis import Analyser
 from tidings.analysis.fast import FastAnalyser, Folding
-from tidings.analysis.vocabulary import TermSets
+from tidings.analysis.vocabulary import TermSets, WordSets
 from tidings.arrays import IdArray, IntArray
 from tidings.arrays.growing import Growing
 from tidings.arrays.packs import Kinds, Pack
@@ -39,8 +39,8 @@ from tidings.terms.pairs import Pairs, each_once
 from tidings.terms.several import filled_up, keyed, marked, several_numbers
 
 FloatArray = npt.NDArray[np.float64]
-POST: Kinds = (np.int64, np.float64, np.float64, np.int64, np.int32)
-"""What a Batch of one row has, but for its terms, as kernels take it; lon and lat are as long as numbers has rows."""
+POST: Kinds = (np.int64, np.float64, np.int64, np.int32)
+"""What a ReadTable of one row has, but for its terms, as kernels take it, with as many points as rows of numbers."""
 
 _NO_IDS: IdArray = np.zeros(0, dtype=np.int32)
 _NO_TOKENS = TermSets(np.zeros(1, dtype=np.int64), _NO_IDS)
@@ -51,15 +51,16 @@ class ReadTable(NamedTuple):
 
     ``terms``: of each row, each once, -1 for one that nobody asks for. ``numbers`` int64[rows + more, slots]: keys of
     the columns that ranges ask about, those of places first. Where a row has several numbers, there is a mark, and they
-    stand behind the rows (tidings.terms.several). ``lon``, ``lat``: NaN for no place. ``tokens``: words at their
-    places, if asked for.
+    stand behind the rows (tidings.terms.several). ``points`` float64[rows, 5]: longitude and latitude, NaN for
+    no place, and room for a unit vector that kernels fill when they need it, NaN before. ``tokens``: words at their
+    places, if asked for. ``words``: all words of each row, asked for or not; None if nobody asks for words.
     """
 
     terms: TermSets
     numbers: IntArray
-    lon: FloatArray
-    lat: FloatArray
+    points: FloatArray
     tokens: TermSets
+    words: WordSets | None = None
 
     @property
     def several(self) -> bool:
@@ -81,8 +82,8 @@ class TermReader:
     def __init__(self, terms: Dictionary, analyser: Analyser, before: TermReader | None = None) -> None:
         """``before``: a reader for other terms, whose memory of words is taken over."""
         self._terms = terms
-        absent, nowhere = np.full((1, 2), ABSENT, dtype=np.int64), np.array([math.nan])
-        self._nothing = Pack(POST, (absent, nowhere, nowhere, _NO_TOKENS.offsets, _NO_TOKENS.ids))
+        absent, nowhere = np.full((1, 2), ABSENT, dtype=np.int64), np.full((1, 5), math.nan)
+        self._nothing = Pack(POST, (absent, nowhere, _NO_TOKENS.offsets, _NO_TOKENS.ids))
         if before is None:
             folding = Folding()  # one for both: they read the same texts
             self._words = _WordTerms(terms, FastAnalyser(analyser, folding=folding))
@@ -98,15 +99,21 @@ class TermReader:
     def read(self, table: pa.Table, with_tokens: bool) -> ReadTable:
         """The batch of a table; ``with_tokens`` where sequences of words are asked for."""
         lon, lat = place_columns(table)
-        tokens = self._words.sequences(Reading(table, self._forms).text) if with_tokens else _NO_TOKENS
-        return ReadTable(self.terms(table, lon, lat), self._numbers(table, lon, lat), lon, lat, tokens)
+        terms, tokens = self._terms_and_tokens(table, lon, lat, with_tokens)
+        return ReadTable(terms, self._numbers(table, lon, lat), _points(lon, lat), tokens, self._words.read)
 
     def terms(self, table: pa.Table, lon: FloatArray, lat: FloatArray) -> TermSets:
         """The terms of each row of a table with those places; each once, -1 for one that nobody asks for."""
+        return self._terms_and_tokens(table, lon, lat, False)[0]
+
+    def _terms_and_tokens(
+        self, table: pa.Table, lon: FloatArray, lat: FloatArray, with_tokens: bool
+    ) -> tuple[TermSets, TermSets]:
         reading = Reading(table, self._forms)
         pairs = [pair for kind in self._terms.kinds() for pair in kind.of_table(reading)]
         pairs += self._number_pairs(table) + self._place_pairs(lon, lat)
-        return _merged(self._words.sets(reading.text), pairs)
+        words, tokens = self._words.sets(reading.text, with_tokens)
+        return _merged(words, pairs), tokens
 
     def read_one(self, publication: Publication, with_tokens: bool) -> ReadPost:
         """One publication: what :meth:`read` gives for a table of it, in a few microseconds."""
@@ -117,8 +124,10 @@ class TermReader:
             numbers, more = self._numbers_of_one(publication)
             found += more
             tokens = self._words.sequences(pa.array([text], pa.large_string())) if with_tokens else _NO_TOKENS
-            place = ([math.nan if d is None else d] * len(numbers) for d in (publication.lon, publication.lat))
-            rest = Pack(POST, (numbers, *map(np.array, place), tokens.offsets, tokens.ids))
+            points = np.full((len(numbers), 5), math.nan)
+            if publication.lon is not None and publication.lat is not None:
+                points[0, 0], points[0, 1] = publication.lon, publication.lat
+            rest = Pack(POST, (numbers, points, tokens.offsets, tokens.ids))
             several = len(numbers) > 1
         words = self._words.set_of_one(text) if text and terms.has_words else _NO_IDS
         return ReadPost(np.concatenate([words, np.array(found, dtype=np.int32)]) if found else words, rest, several)
@@ -198,16 +207,23 @@ class _WordTerms:
 
     def __init__(self, terms: Dictionary, fast: FastAnalyser) -> None:
         self.fast = fast
+        self.read: WordSets | None = None
+        """The words of the last batch."""
         self._terms = terms
         self._new_words = 0
         self._words = 0
         self._term_of = Growing(np.int32, filler=-1)
 
-    def sets(self, text: pa.ChunkedArray) -> TermSets:
+    def sets(self, text: pa.ChunkedArray, with_tokens: bool) -> tuple[TermSets, TermSets]:
+        """The terms of the words of each text; and those at their places, if asked for."""
         if not self._terms.has_words:
-            return TermSets(np.zeros(len(text) + 1, dtype=np.int64), _NO_IDS)
-        sets = self.fast.analyse(text)
-        return TermSets(sets.offsets, self._current()[sets.ids])
+            self.read = None
+            none = TermSets(np.zeros(len(text) + 1, dtype=np.int64), _NO_IDS)
+            return none, self.sequences(text) if with_tokens else _NO_TOKENS
+        sets, rows = self.fast.analyse_both(text) if with_tokens else (self.fast.analyse(text), _NO_TOKENS)
+        self.read = WordSets(self.fast.vocabulary, sets)
+        term_of = self._current()
+        return TermSets(sets.offsets, term_of[sets.ids]), TermSets(rows.offsets, term_of[rows.ids])
 
     def set_of_one(self, text: str) -> IdArray:
         ids = self.fast.analyse_one(text)
@@ -240,6 +256,12 @@ def _slot_column(table: pa.Table, slot: Slot) -> pa.ChunkedArray | None:
     kind = table.schema.field(name).type
     kind = kind.value_type if pa.types.is_large_list(kind) else kind
     return table[name] if (is_instant(kind) if of_instants else is_number(kind)) else None
+
+
+def _points(lon: FloatArray, lat: FloatArray) -> FloatArray:
+    points = np.full((len(lon), 5), math.nan)
+    points[:, 0], points[:, 1] = lon, lat
+    return points
 
 
 def _interval_numbers(column: pa.ChunkedArray) -> FloatArray:

@@ -9,6 +9,7 @@ Look-around and back references are refused: no engine decides them in linear ti
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,12 +17,15 @@ from functools import lru_cache
 MAX_STATES = 4_096
 """So many states has a program at most: a repetition has those of its node as often as it is counted."""
 
+_WIDE = 5
+"""So many states has a class with characters beyond ASCII, about: engines go by bytes."""
+
 MAX_COUNT = 1_000
 
 Ranges = tuple[tuple[int, int], ...]
 """Characters as closed intervals of code points, in order, none beside another."""
 
-_LAST = 0x10FFFF
+_LAST, _LAST_ASCII = 0x10FFFF, 0x7F
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,21 +85,24 @@ def others(ranges: Ranges) -> Ranges:
 
 
 @lru_cache(maxsize=1)
-def _cases() -> dict[str, list[str]]:
-    """The letters that are the same but for their case, by what they are folded to."""
-    found: dict[str, list[str]] = {}
+def _cases() -> tuple[list[int], dict[int, list[int]]]:
+    """The letters that have another case, in order, and of each those that are the same but for their case."""
+    found: dict[str, list[int]] = {}
     for code in range(0x1F000):
         letter = chr(code)
         folded = letter.casefold()
         if len(folded) == 1 and (folded != letter or letter.upper() != letter):
-            found.setdefault(folded, []).append(letter)
-    return found
+            found.setdefault(folded, []).append(code)
+    of_each = {code: alike for alike in found.values() for code in alike}
+    return sorted(of_each), of_each
 
 
+@lru_cache(maxsize=1_024)
 def with_cases(ranges: Ranges) -> Ranges:
-    """The same letters in any case."""
-    more = [letters for letters in _cases().values() if any(among(ranges, ord(letter)) for letter in letters)]
-    return merged([*ranges, *((ord(letter), ord(letter)) for letters in more for letter in letters)])
+    """The same letters in any case. The last ones are remembered: a pattern may ask for one class many times."""
+    letters, of_each = _cases()
+    own = [letters[bisect_left(letters, low) : bisect_right(letters, high)] for low, high in ranges]
+    return merged([*ranges, *((code, code) for some in own for letter in some for code in of_each[letter])])
 
 
 def among(ranges: Ranges, code: int) -> bool:
@@ -109,7 +116,9 @@ def size(node: Node) -> int:
             return 1 + sum(size(own) for own in nodes)
         case Repeated(own, least, most):
             return 1 + size(own) * max(least + (most is None), most or 0)
-        case _:
+        case Char(ranges):
+            return _WIDE if ranges and ranges[-1][1] > _LAST_ASCII else 1
+        case Anchor():
             return 1
 
 

@@ -81,12 +81,14 @@ class _Reader:
 
     def _in_row(self, depth: int) -> Node:
         nodes: list[Node] = []
+        states = 0
         while self.place < len(self.pattern) and self.pattern[self.place] not in "|)":
             node = self._one(depth)
             if node is None:  # flags alone
                 continue
             nodes.append(self._repeated(node))
-            if sum(map(size, nodes)) > MAX_STATES:
+            states += size(nodes[-1])
+            if states > MAX_STATES:
                 raise self.refusal(f"it is too large: written out, it has more than {MAX_STATES:,} parts")
         return nodes[0] if len(nodes) == 1 else InRow(tuple(nodes))
 

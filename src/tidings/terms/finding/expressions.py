@@ -7,6 +7,9 @@ import re2
 from tidings.language.regular import needed, node_of, plain_text
 from tidings.model.query import Regex, Wildcard
 
+_OPTIONS = re2.Options()
+_OPTIONS.log_errors = False  # where its automaton needs too much memory, it goes on without
+
 
 class Expression:
     """A pattern that is asked of whole texts, and the literals of which a text needs one.
@@ -23,7 +26,7 @@ class Expression:
     def __init__(self, asked: Wildcard | Regex) -> None:
         node = node_of(asked)
         self.folded = isinstance(asked, Wildcard) and asked.folded
-        self._pattern = re2.compile(rf"\A(?:{plain_text(node)})\z".encode())
+        self._pattern = re2.compile(rf"\A(?:{plain_text(node)})\z".encode(), _OPTIONS)
         self.literals = needed(node, False)
         self.needs_folded = self.folded
         if not self.folded and (folded := needed(node, True)) and _longer(folded, self.literals):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 
-from tidings.language.atoms import Network, network_of
+from tidings.model.networks import IpNetwork, network_of
 from tidings.model.publication import Publication
 from tidings.model.query import InNetwork
 from tidings.model.values import Value
@@ -30,7 +30,7 @@ class _Asked:
         self._lengths: dict[int, tuple[int, ...]] = {4: (), 6: ()}
         self._known: dict[str, tuple[int, ...]] = {}
 
-    def put(self, network: Network, term: int) -> None:
+    def put(self, network: IpNetwork, term: int) -> None:
         self._terms[_label(network, network.prefixlen)] = term
         lengths = {*self._lengths[network.version], network.prefixlen}
         self._lengths[network.version] = tuple(sorted(lengths))
@@ -99,6 +99,6 @@ class Networks(Kind):
         return self._asked[name].terms(value) if isinstance(value, str) else ()
 
 
-def _label(network: Network, length: int) -> _Label:
+def _label(network: IpNetwork, length: int) -> _Label:
     """The network of so many bits that a network lies in."""
     return network.version, length, int(network.network_address) >> network.max_prefixlen - length

@@ -27,10 +27,6 @@ class Tags(Kind):
     atoms = (FoldedTag,)
     guess = 0.01
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._terms: dict[str, int] = {}
-
     @staticmethod
     def key(atom: FoldedTag) -> Key:
         return "tag", atom.tag
@@ -39,14 +35,10 @@ class Tags(Kind):
     def called(key: Key) -> str:
         return str(key[1])
 
-    def put(self, key: Key, term: int) -> None:
-        self._terms[key[1]] = term
-        super().put(key, term)
-
     def of_table(self, reading: Reading) -> list[Pairs]:
         if "text" not in reading.table.column_names:
             return []
-        signs = {tag[0] for tag in self._terms}
+        signs = {tag[0] for _, tag in list(self.ids)}
         wide = [sign for sign in SIGNS if sign in signs or not sign.isascii()]
         texts = reading.text.cast(pa.large_string())
         rows = np.flatnonzero(pc.fill_null(pc.match_substring_regex(texts, f"[{''.join(wide)}]"), False).to_numpy())
@@ -57,4 +49,4 @@ class Tags(Kind):
         return self._of_text(publication.text)
 
     def _of_text(self, text: str) -> set[int]:
-        return {term for tag in tags(text) if (term := self._terms.get(tag)) is not None}
+        return {term for tag in tags(text) if (term := self.ids.get(("tag", tag))) is not None}
