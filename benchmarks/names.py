@@ -84,6 +84,7 @@ class BalancingPart(StrEnum):
     loads = "loads"
     migration = "migration"
     drift = "drift"
+    shares = "shares"
 
 
 class Model(StrEnum):

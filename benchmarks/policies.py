@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
@@ -13,10 +14,9 @@ from tidings.cli.format import Format
 
 def policies(  # noqa: PLR0913  # each is an option
     *,
-    queries: Annotated[int, typer.Option(min=100, help="How many stand.")] = 10_000,
+    queries: Annotated[int, typer.Option(min=100, help="How many stand.")] = 50_000,
     posts: Annotated[int, typer.Option(min=1_000, help="Posts by chance, from which the drift draws.")] = 40_000,
     batches: Annotated[int, typer.Option(min=10, help="How many batches there are.")] = 200,
-    rows: Annotated[int, typer.Option(min=10, help="How many posts a batch has.")] = 2_500,
     share: Annotated[float, typer.Option(min=0, max=1, help="So many regions change their kind an interval.")] = 0.1,
     skew: Annotated[float, typer.Option(min=0, max=1, help="What matcher 0 has of the others at first.")] = 0.0,
     matchers: Annotated[int, typer.Option(min=2, max=256)] = 8,
@@ -30,7 +30,7 @@ def policies(  # noqa: PLR0913  # each is an option
     from benchmarks.balancing.world import Drift, World
     from tidings.cli.output import progress
 
-    world = World.made(data, posts, 10 * queries, seed)
-    with progress("batches", batches) as advance:
-        figures = measure(world, Drift(queries, batches, rows, queries, share), matchers, skew, advance)
+    world = World.made(data, posts, 3 * queries, seed)
+    with TemporaryDirectory(prefix="tidings-bench-") as folder, progress("batches", batches) as advance:
+        figures = measure(world, Drift.of(queries, batches, share), Path(folder), matchers, skew, advance)
     tell("policies", data, figures, seed, output_format, save)

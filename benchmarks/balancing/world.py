@@ -77,18 +77,28 @@ class World:
 @dataclass(frozen=True, slots=True)
 class Drift:
     """``standing`` queries; a batch has ``rows`` posts and for five of them one insertion or deletion. ``share`` of the
-    regions change their kind every ``interval`` insertions; that is how long a query lives as well."""
+    regions change their kind every ``interval`` insertions; that is how long a query lives as well, on average."""
 
-    standing: int = 10_000
+    standing: int = 100_000
     batches: int = 200
-    rows: int = 2_500
-    interval: int = 10_000
+    rows: int = 20_000
+    interval: int = 100_000
     share: float = 0.1
+
+    @classmethod
+    def of(cls, standing: int, batches: int, share: float) -> Drift:
+        """As in [PS2] VI: an interval is as long as a query lives, and here 50 batches."""
+        return cls(standing, batches, standing // 5, standing, share)
 
     @property
     def changes(self) -> int:
         """Insertions of a batch, and deletions."""
         return self.rows // 10
+
+    @property
+    def intervals(self) -> int:
+        """How many intervals there are, a last one that does not end included."""
+        return max(1, -(-self.batches * self.changes // self.interval))
 
     def stream(self, world: World) -> Iterator[Batch]:
         """The first batch has all that stands at the beginning, and no posts."""

@@ -116,35 +116,38 @@ def balancing(  # noqa: PLR0913
     part: Annotated[BalancingPart, typer.Argument(help="What is measured.")],
     *,
     queries: Annotated[
-        int | None, typer.Option(min=100, help="How many stand; 40,000 for loads, 100,000 for migration, else 10,000.")
+        int | None, typer.Option(min=100, help="How many stand; 40,000 for loads, 20,000 for shares, else 100,000.")
     ] = None,
     posts: Annotated[int, typer.Option(min=1_000, help="Posts by chance; a drift draws from them again.")] = 40_000,
     batches: Annotated[int, typer.Option(min=10, help="How many batches a drift has.")] = 200,
-    rows: Annotated[int, typer.Option(min=10, help="How many posts a batch of a drift has.")] = 2_500,
     share: Annotated[float, typer.Option(min=0, max=1, help="So many regions change their kind an interval.")] = 0.1,
     matchers: Annotated[int, typer.Option(min=2, max=256)] = 8,
     data: Annotated[Path | None, typer.Option(help="Folder with notes.parquet; made-up posts without.")] = None,
     seed: Seed = 1,
+    picture: Annotated[Path | None, typer.Option("--plot", help="Draw a drift over time to a .svg or .png.")] = None,
     output_format: HowToPrint = Format.table,
     save: Save = None,
 ) -> None:
     """Load adjustment of the PS2Stream paper, on Q3 queries.
 
     loads: costs of Def. 1, fitted to counters of matchers. migration: what the four algorithms carry. drift: regions
-    change the kind of their queries, with adjustment and without.
+    change the kind of their queries, with adjustment and without. shares: the same where more and more regions change,
+    and where none does.
     """
     from benchmarks.balancing import drift, loads, migration
     from benchmarks.balancing.world import Drift, World
     from tidings.balancing import Adjuster
     from tidings.cli.output import progress
 
-    count = (
-        queries or {BalancingPart.loads: 40_000, BalancingPart.migration: 100_000, BalancingPart.drift: 10_000}[part]
-    )
-    if part == BalancingPart.drift:
-        world, made = World.made(data, posts, 10 * count, seed), Drift(count, batches, rows, count, share)
-        with TemporaryDirectory(prefix="tidings-bench-") as folder, progress("batches", batches) as advance:
-            figures = drift.measure(world, made, Path(folder), Adjuster(), matchers, advance)
+    smaller = {BalancingPart.loads: 40_000, BalancingPart.shares: 20_000}
+    count = queries or smaller.get(part, 100_000)
+    if part in (BalancingPart.drift, BalancingPart.shares):
+        world, made = World.made(data, posts, 3 * count, seed), Drift.of(count, batches, share)
+        with TemporaryDirectory(prefix="tidings-bench-") as name, progress("batches", None) as advance:
+            if part == BalancingPart.drift:
+                figures = drift.measure(world, made, Path(name), Adjuster(), matchers, advance, picture)
+            else:
+                figures = drift.shares(world, made, Path(name), Adjuster(), matchers, advance)
     elif part == BalancingPart.loads:
         with progress("sizes", 4) as advance:
             figures = loads.measure(World.made(data, posts, count, seed), count, matchers, advance)

@@ -3,8 +3,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.balancing import drift, loads, migration
+from benchmarks.balancing import drift, loads, migration, sides
 from benchmarks.balancing.world import Drift, World
+from benchmarks.matching import silent
 from tidings.balancing import Adjuster, Detector, WorkDone
 
 
@@ -44,10 +45,40 @@ def test_no_algorithm_carries_less_than_dp() -> None:
     assert figures["carried_by_dp"][0] == figures["carried_by_dp"][4] == 1 <= min(figures["carried_by_dp"])
 
 
+SMALL = Drift(standing=300, batches=20, rows=100, interval=100, share=0.5)
+
+
 def test_a_drift_with_adjustment_is_measured_beside_one_without(tmp_path: Path) -> None:
-    made = Drift(standing=300, batches=20, rows=100, interval=100, share=0.5)
     adjuster = Adjuster(detector=Detector(hits=1, pause=0))
-    figures = drift.measure(World.made(None, 2_000, 1_000, seed=1), made, tmp_path, adjuster, matchers=3)
-    assert figures["times_moved"] > 0 and figures["posts_a_second"] > 0
-    assert figures["bytes_written"] > 0 and figures["bytes_moved"] > 0
-    assert figures["times_as_many_by_load"] > 0 and figures["to_batch"] == [8, 11, 14, 17, 20]
+    world, picture = World.made(None, 2_000, 1_000, seed=1), tmp_path / "drift.svg"
+    figures = drift.measure(world, SMALL, tmp_path, adjuster, matchers=3, picture=picture)
+    assert figures["times_moved"] > 0 and figures["posts_a_second"] > 0 and figures["moving_ms"] > 0
+    assert figures["bytes_written"] > 0 and figures["bytes_moved"] > 0 and picture.stat().st_size > 0
+    assert figures["by_load_moved_beside"] >= figures["by_load"] > 0
+    assert figures["interval_number"] == [1, 2] and sum(figures["then_moved"]) == figures["subscriptions_moved"] > 0
+    assert 1 <= figures["adjusted_largest_by_mean"] and 1 <= figures["bound_by_load"]
+
+
+def test_a_drift_is_measured_for_several_shares_of_regions_each_from_the_start(tmp_path: Path) -> None:
+    adjuster = Adjuster(detector=Detector(hits=1, pause=0))
+    figures = drift.shares(World.made(None, 2_000, 1_000, seed=1), SMALL, tmp_path, adjuster, matchers=3)
+    assert figures["share"] == list(drift.SHARES) and figures["standing"] == 300
+    assert len(figures["by_load"]) == len(figures["last_moved_at"]) == len(drift.SHARES)
+    assert len(set(figures["subscriptions_moved"])) > 1
+
+
+def test_a_steady_workload_moves_nothing_after_it_has_settled(tmp_path: Path) -> None:
+    world, steady = World.made(None, 10_000, 4_000, seed=1), Drift(2_000, 60, 4_000, 20_000, share=0.0)
+    _, adjusted = drift.played(world, steady, tmp_path, Adjuster(), 4, silent)
+    assert max(adjusted.moved_at, default=0) < 30
+
+
+def test_clusters_that_find_different_matches_are_refused(tmp_path: Path) -> None:
+    world = World.made(None, 2_000, 1_000, seed=1)
+    stream = SMALL.stream(world)
+    first = next(stream)
+    mapping = world.mapping(first.added, 3, SMALL.standing)
+    one, other = sides.sides_of(world, mapping, tmp_path, {"one": None, "other": None}).values()
+    one.take(first)
+    with pytest.raises(AssertionError, match="differ in what they find"):
+        sides.run([one, other], [next(stream)])

@@ -9,6 +9,8 @@ Departs from the paper:
   (:class:`tidings.partitioning.finer.FinerParcels`): some of them go to wl. To merge is to move all that wo has of a
   cell that wl has a part of.
 * Not only one pair of matchers is looked at: the second heaviest gives to the second lightest, and so on.
+* What triggers a move and what it aims at are not the same: who is uneven by more than σ gives until the pair is even
+  by ``aim``. The paper leaves τ open. By σ alone a pair would end where it is uneven again by the next post.
 * A matcher gives at most half of the difference: after a move wl is never more loaded than wo, as counted on the latest
   posts. A post that comes for several parcels counts once, so what is given away may relieve wo by less than its load.
 * What changes little is left alone.
@@ -45,6 +47,7 @@ class Local:
     """Local adjustment; ``select`` is the algorithm of Phase II."""
 
     uneven: float = UNEVEN
+    aim: float = 1.02
     heaviest: int = 8
     select: SelectorName = "gr"
     costs: LoadCosts = COUNTED
@@ -53,6 +56,8 @@ class Local:
     def __post_init__(self) -> None:
         if self.select not in SELECTORS or not self.uneven > 1 or self.heaviest < 0:
             raise DataError(f"choose dp, gr, si or ra, σ above 1 and p of 0 or more, got {self}")
+        if not 1 <= self.aim <= self.uneven:
+            raise DataError(f"a move aims at loads that differ by 1 to σ = {self.uneven:g} times, got {self.aim!r}")
 
     def plan(self, loads: Loads, mapping: Mapping) -> list[Move]:
         """Cost: some passes over the latest posts for each pair of matchers."""
@@ -80,7 +85,7 @@ class _Pair:
         """The owners after both phases."""
         self._phase_1(policy.heaviest)
         heavy, light = self._loads(self.owner)
-        if heavy > policy.uneven * light:
+        if heavy > policy.aim * light:
             self._phase_2(policy, heavy, light)
         return self.owner
 
@@ -133,12 +138,12 @@ class _Pair:
     # ------------------------------------------------------------------------------------------------ Phase II
 
     def _phase_2(self, policy: Local, heavy: float, light: float) -> None:
-        """Minimum cost migration of enough load to be even by σ, and of at most half of the difference."""
+        """Minimum cost migration of enough load to be as even as is aimed at, and of at most half of the difference."""
         own = np.flatnonzero(self.owner == self.heavy)
         loads, sizes = self.estimate.parcels[own], self.estimate.loads.filed[own]
         loads = loads * heavy / max(float(loads.sum()), 1e-300)  # a post that came for two of them was one
         fits = loads <= (heavy - light) / 2
-        amount = (heavy - policy.uneven * light) / (1 + policy.uneven)
+        amount = (heavy - policy.aim * light) / (1 + policy.aim)
         places = SELECTORS[policy.select](sizes, np.where(fits, loads, 0.0), amount)
         order = places[np.argsort(sizes[places] / loads[places], kind="stable")]
         self.owner = self._given(own[order[: self._most(own[order])]])

@@ -25,9 +25,11 @@ from tidings.cluster.homes import Homes, once
 from tidings.cluster.older import Older
 from tidings.cluster.placing import Placement, Routing, place
 from tidings.cluster.router import Router
-from tidings.index import GuardIndex
+from tidings.index import COMPACTION, GuardIndex
+from tidings.index.carrying import Filed
 from tidings.index.matcher import Clock
 from tidings.index.subscribers import table_of
+from tidings.language.shapes.reading import FEW
 from tidings.model import DataError
 from tidings.model.values import utc_now
 from tidings.partitioning import Mapping, MatcherSets, Move, diff
@@ -43,6 +45,11 @@ class Member:
     index: GuardIndex
     homes: Homes
     changes: int = 0
+
+    def compact_if_due(self, more_segments: int = 0) -> None:
+        """Make one segment of the index where that is worth while, or would be with some more segments."""
+        if COMPACTION.is_due(self.index.segment_count + more_segments, len(self.index), self.index.burden):
+            self.index.compact()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -147,13 +154,14 @@ class Cluster:
 
     def _change(self, matcher: int, table: pa.Table, homes: Homes, names: pa.Array) -> None:
         member, began = self.members[matcher], time.perf_counter()
-        known = [name for name in names.to_pylist() if name in member.index]
+        known = member.index.known(names)
         if known or table.num_rows:
-            member.index.change(table, known)
+            member.index.change(table, known, few=FEW)
             if self.mapping is not None:
                 member.homes = member.homes.changed(homes, names)
             member.changes += 1
             self._counting.changed(matcher, table.num_rows, len(known), (time.perf_counter() - began) * 1e3)
+            member.compact_if_due()
 
     def _route(self, placement: Placement, names: pa.Array) -> None:
         """Send for what came, and no longer for what went."""
@@ -187,7 +195,8 @@ class Cluster:
     def move(self, moves: Iterable[Move]) -> Carried:
         """Give parcels to other matchers. Only subscriptions whose homes change are compiled, at homes that are new.
 
-        Cost: some 10 µs for each of them, and some passes over all terms and filings.
+        They go as they are filed, and are not read again. Cost: some 20 µs for each of them, and some passes over all
+        terms and filings, and over all entries of the matchers that give them.
         """
         return self.move_to(self._divided().moved(moves))
 
@@ -212,23 +221,35 @@ class Cluster:
 
     def _rehome(self, ids: pa.Array, before: MatcherSets, after: MatcherSets) -> Carried:
         """Take subscriptions from the matchers that they lived at to those where they live now."""
-        table = self._taken(ids, before.first())
-        come, go = after.without(before), before.without(after)
+        sources, come, go = before.first(), after.without(before), before.without(after)
+        brought = [self._filed(ids, come.with_matcher(matcher), sources) for matcher in range(len(self.members))]
         count = size_bytes = 0
-        for matcher, member in enumerate(self.members):
+        for matcher, (member, filed) in enumerate(zip(self.members, brought, strict=True)):
             here, left = after.with_matcher(matcher), go.with_matcher(matcher)
-            if not len(here) and not len(left):
+            if not filed and not len(here) and not len(left):
                 continue
-            own, gone = (table.take(pa.array(rows)) for rows in (come.with_matcher(matcher), left))
-            member.index.change(own, gone["id"].to_pylist())
-            count, size_bytes = count + own.num_rows, size_bytes + own.nbytes
+            gone = ids.take(pa.array(left))
+            if isinstance(self._placer, Lasp):
+                self._placer.forget(matcher, member.index.subscriptions(gone)["query"], self._analyser)
+            member.index.take(filed, gone.to_pylist())
+            for table in (each.source.table for each in filed):
+                count, size_bytes = count + table.num_rows, size_bytes + table.nbytes
+                if isinstance(self._placer, Lasp):
+                    self._placer.hold(matcher, table["query"], self._analyser)
             homes = Homes.of(ids.take(pa.array(here)), after.taken(here))
             member.homes = member.homes.changed(homes, ids.take(pa.array(np.concatenate([here, left]))))
             member.changes += 1
-            if isinstance(self._placer, Lasp):
-                self._placer.forget(matcher, gone["query"], self._analyser)
-                self._placer.hold(matcher, own["query"], self._analyser)
+            member.compact_if_due()
         return Carried(count, size_bytes)
+
+    def _filed(self, ids: pa.Array, rows: IntArray, matchers: IntArray) -> list[Filed]:
+        """The subscriptions of some rows as they are filed, each at the matcher of its row."""
+        own = [rows[matchers[rows] == matcher] for matcher in range(len(self.members))]
+        return [
+            member.index.filed(ids.take(pa.array(rows)))
+            for member, rows in zip(self.members, own, strict=True)
+            if len(rows)
+        ]
 
     def _taken(self, ids: pa.Array, matchers: IntArray) -> pa.Table:
         """The subscriptions of these ids, in that order, each from a matcher that has it."""

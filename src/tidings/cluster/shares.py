@@ -18,7 +18,7 @@ from tidings.cluster.cluster import Carried, Cluster, Member
 from tidings.cluster.homes import Homes
 from tidings.cluster.older import Older
 from tidings.cluster.router_files import RouterFiles
-from tidings.index import COMPACTION, GuardIndex
+from tidings.index import GuardIndex
 from tidings.index.store import Store, described
 from tidings.partitioning import Mapping
 from tidings.placement import RAREST, Placer
@@ -121,8 +121,7 @@ class Shares:
 
     def _written(self, member: Member) -> Part:
         index = member.index
-        if COMPACTION.is_due(index.segment_count + 1, len(index), index.burden):  # with the one that saving makes
-            index.compact()
+        member.compact_if_due(more_segments=1)  # the one that saving makes
         segments = index.save_beside(self._store, index.unsaved())
         homes = f"{HOMES}{uuid4().hex}.tidings" if len(member.homes) else ""
         if homes:

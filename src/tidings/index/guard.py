@@ -12,7 +12,7 @@ ones lie in segments, and :meth:`GuardIndex.compact` makes one segment of all.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +20,7 @@ import pyarrow as pa
 from tidings.analysis import ENGLISH, Analyser
 from tidings.arrays import IntArray
 from tidings.index.bulk import form_key, source_of
+from tidings.index.carrying import Filed
 from tidings.index.filing import Filer, only_words
 from tidings.index.matcher import Clock
 from tidings.index.predicates import Predicates
@@ -86,6 +87,11 @@ class GuardIndex:
         with self._writing:
             return self._find(name) is not None
 
+    def known(self, ids: pa.Array) -> list[str]:
+        """Those of these ids that live here. Cost: some 0.1 µs for each of them in each segment."""
+        with self._writing:
+            return [name for part in self._parts() for name in part.known(ids)]
+
     # ------------------------------------------------------------------------------------------------ changes
 
     def add(self, subscriptions: Iterable[Subscription]) -> None:
@@ -127,11 +133,14 @@ class GuardIndex:
         """
         self.change(table, [])
 
-    def change(self, table: pa.Table, gone: Iterable[str]) -> None:
-        """Remove the ids in ``gone`` and add the rows of a table, in one step."""
+    def change(self, table: pa.Table, gone: Iterable[str], few: int | None = None) -> None:
+        """Remove the ids in ``gone`` and add the rows of a table, in one step.
+
+        Fewer rows than ``few`` (FEW if not told) come one by one, without a segment of their own.
+        """
         table = latest(table)
         names = list(gone)
-        if table.num_rows < FEW:
+        if table.num_rows < (FEW if few is None else few):
             rows = zip(*(column.to_pylist() for column in table.columns), strict=True)
             self.put([(row, self.read(row[3])) for row in rows], names)
             return
@@ -151,6 +160,22 @@ class GuardIndex:
                 self._count -= self._recent.subscribers.bury(name, moment)
         self._segments = (*self._segments, segment)
         self._count += len(segment.subscribers)
+
+    def filed(self, ids: pa.Array) -> Filed:
+        """The living of these ids as they are filed, for another index to :meth:`take`."""
+        with self._writing:
+            self._freeze()
+            return Filed.of(self._segments, ids, self._terms, self._predicates)
+
+    def take(self, filed: Sequence[Filed], gone: Iterable[str]) -> None:
+        """Remove the ids in ``gone`` and have what other indexes had filed, in one step."""
+        with self._writing:
+            moment = self._moment + 1
+            self._bury(gone, moment)
+            if filed:
+                source = together([each.numbered(self._terms, self._predicates) for each in filed])
+                self._add_segment(compiled(tidied(source), self._predicates), moment)
+            self._show(moment)
 
     def remove(self, ids: Iterable[str]) -> int:
         """Give up subscriptions; returns how many there were."""

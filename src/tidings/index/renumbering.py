@@ -6,7 +6,7 @@ compiled by it takes its time, while others go on with the old numbers; what cam
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy.typing as npt
 from tidings.arrays import IdArray, IntArray
 from tidings.index.codes import predicates_of, renumbered_codes, terms_of
 from tidings.index.entries import Loose
+from tidings.index.predicate_kernels import BOX
 from tidings.index.predicates import Predicates
 from tidings.index.segment import Segment, Source, compiled
 from tidings.terms.dictionary import Dictionary
@@ -51,19 +52,40 @@ class Numbering:
         new_predicates.extend(part)
         return cls(new_terms, new_predicates, term_of, predicate_of)
 
+    @classmethod
+    def into(
+        cls, terms: Dictionary, predicates: Predicates, more_terms: Dictionary, more_predicates: Predicates
+    ) -> Numbering:
+        """Of more terms and predicates, which are added to these. They may number slots otherwise."""
+        first = len(predicates)
+        place = terms.include(more_terms)
+        moved = np.arange(first, first + len(more_predicates), dtype=np.int32)
+        part = more_predicates.filled()
+        slots = _renumbered_slots(part, np.array([0, 1, *map(terms.slot, more_terms.slots)], dtype=np.int32))
+        codes = renumbered_codes(part["sequence_words"], place, moved)
+        predicates.extend(part | {"slots": slots, "sequence_words": codes})
+        return cls(terms, predicates, place, moved)
+
     def including(self, entries: Loose, terms: Dictionary, predicates: Predicates) -> Numbering:
         """The same terms and predicates, now with those that some more entries need; for these entries alone."""
         own = Numbering.of(entries, terms, predicates)
-        place = self.terms.include(own.terms)
-        first = len(self.predicates)
-        part = own.predicates.filled()
-        moved = np.arange(first, first + len(own.predicates), dtype=np.int32)
-        self.predicates.extend(part | {"sequence_words": renumbered_codes(part["sequence_words"], place, moved)})
-        term_of = np.where(own.term_of < 0, -1, place[own.term_of]).astype(np.int32)
-        predicate_of = np.where(own.predicate_of < 0, -1, own.predicate_of + first).astype(np.int32)
+        added = Numbering.into(self.terms, self.predicates, own.terms, own.predicates)
+        term_of = np.where(own.term_of < 0, -1, added.term_of[own.term_of]).astype(np.int32)
+        predicate_of = np.where(own.predicate_of < 0, -1, added.predicate_of[own.predicate_of]).astype(np.int32)
         return Numbering(self.terms, self.predicates, term_of, predicate_of)
+
+    def renumbered(self, source: Source) -> Source:
+        """A source whose entries it is made for, under the new numbers."""
+        return replace(source, entries=source.entries.renumbered(self.term_of, self.predicate_of))
 
     def compiled(self, source: Source) -> Segment:
         """The segment of a source whose entries it is made for."""
-        entries = source.entries.renumbered(self.term_of, self.predicate_of)
-        return compiled(Source(entries, source.table, source.queries), self.predicates)
+        return compiled(self.renumbered(source), self.predicates)
+
+
+def _renumbered_slots(part: dict[str, npt.NDArray[Any]], slot_of: IdArray) -> IdArray:
+    """The slots of some predicates, where boxes name columns of numbers, under other numbers of columns."""
+    slots: IdArray = part["slots"].copy()
+    is_box = part["kinds"] == BOX
+    slots[is_box] = slot_of[slots[is_box]]
+    return slots

@@ -19,7 +19,7 @@ from tidings.arrays.distinct import distinct_lists
 from tidings.arrays.runs import runs
 from tidings.index.entries import Entries, Loose, joined, loosened, side_by_side
 from tidings.index.predicates import Predicates
-from tidings.index.subscribers import Asked, Subscribers
+from tidings.index.subscribers import Asked, Subscribers, table_of
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,11 @@ def compiled(source: Source, predicates: Predicates) -> Segment:
 
 def living(segment: Segment) -> Source:
     """What of a segment is not dead."""
-    numbers = np.flatnonzero(segment.subscribers.died == 0)
+    return part_of(segment, np.flatnonzero(segment.subscribers.died == 0))
+
+
+def part_of(segment: Segment, numbers: IntArray) -> Source:
+    """The subscriptions of these numbers, with all entries of the segment."""
     queries = np.repeat(np.arange(segment.query_count), np.diff(segment.subscribers.starts))
     entries = joined([loosened(table) for table in segment.tables])
     return Source(entries, segment.subscribers.columns(numbers.astype(np.int32)), queries[numbers])
@@ -81,11 +85,11 @@ def living(segment: Segment) -> Source:
 
 def together(sources: Sequence[Source]) -> Source:
     """Several sources as one, their queries numbered one after another."""
-    shifts = np.cumsum([0, *(source.query_count for source in sources)])
+    shifts = np.cumsum([0, *(source.query_count for source in sources)], dtype=np.int64)
     return Source(
         joined([_shifted(source.entries, int(shift)) for source, shift in zip(sources, shifts, strict=False)]),
-        pa.concat_tables([source.table for source in sources]),
-        np.concatenate([source.queries + shift for source, shift in zip(sources, shifts, strict=False)]),
+        pa.concat_tables([table_of([]), *(source.table for source in sources)]),
+        np.concatenate([shifts[:0], *(source.queries + shift for source, shift in zip(sources, shifts, strict=False))]),
     )
 
 

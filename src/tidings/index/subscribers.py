@@ -148,11 +148,20 @@ class Subscribers:
         number = self.ids.find(name)
         return -1 if number >= 0 and self.died[number] else number
 
-    def living_of(self, ids: pa.Array) -> pa.Table:
-        """The living of these ids, with all COLUMNS."""
+    def living_numbers(self, ids: pa.Array) -> IntArray:
+        """The numbers of the living of these ids."""
         found = self.ids.find_many(ids)
         found = found[found >= 0]
-        return self.columns(found[self.died[found] == 0].astype(np.int32))
+        return found[self.died[found] == 0]
+
+    def known(self, ids: pa.Array) -> list[str]:
+        """Those of these ids that live."""
+        names: list[str] = self.ids.texts().take(pa.array(self.living_numbers(ids))).to_pylist()
+        return names
+
+    def living_of(self, ids: pa.Array) -> pa.Table:
+        """The living of these ids, with all COLUMNS."""
+        return self.columns(self.living_numbers(ids).astype(np.int32))
 
     def living_queries(self) -> pa.Array:
         """What each of the living asks."""
@@ -303,6 +312,10 @@ class ChainedSubscribers:
             return False
         self._died.array[number] = moment
         return True
+
+    def known(self, ids: pa.Array) -> list[str]:
+        """Those of these ids that live."""
+        return [name for name in ids.to_pylist() if name in self._numbers] if self._numbers else []
 
     def living_of(self, ids: pa.Array) -> pa.Table:
         """The living of these ids, with all COLUMNS."""

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +38,9 @@ AREA = -1
 """In place of the number of its terms: an atom that no term decides, a range of instants or a circle."""
 
 MAX_CONDITIONS = 32
+
+MAX_KNOWN = 1 << 16
+"""So many texts are remembered from one column to the next, with what they ask: a word takes 40 µs to read."""
 
 _LARGEST = math.nextafter(math.inf, 0)
 _NUMBER, _TEXT = chr(NUMBER), f"[{chr(WORD)}{chr(QUOTED)}{chr(VALUE)}]"
@@ -124,7 +128,6 @@ class Atoms:
         self.atoms: list[SimpleAtom] = []
         self._texts = texts
         self._analyser = analyser
-        self._plain = PlainWords(analyser)
         self._known: dict[SimpleAtom, int] = {}
         self._numbers: dict[TextCondition, IntArray] = {}
 
@@ -139,18 +142,8 @@ class Atoms:
         return known[texts]
 
     def _number(self, condition: TextCondition, text: str) -> int:
-        if condition == _WORD and (words := self._plain.read(text)):
-            return self._known_number(Sequence(tuple(words)))
-        try:
-            atom = QueryReader(condition.before + text + condition.after).read()
-            if isinstance(atom, And | Or | Not) or _is_column(atom):
-                return NOT_CARRIED
-            resolved = resolve(atom, self._analyser)
-        except QueryError:
-            return NOT_CARRIED
-        if isinstance(resolved, Formula):
-            return NOT_CARRIED
-        return NOTHING if resolved is None else self._known_number(resolved)
+        atom = _atom_of(condition.before, text, condition.after, self._analyser)
+        return atom if isinstance(atom, int) else self._known_number(atom)
 
     def _known_number(self, atom: SimpleAtom) -> int:
         number = self._known.setdefault(atom, len(self.atoms))
@@ -161,6 +154,23 @@ class Atoms:
     def sizes(self) -> IntArray:
         """How many terms fulfil each atom: a sequence has its words, an area AREA, any other atom 1."""
         return np.array([_size(atom) for atom in self.atoms], dtype=np.int64)
+
+
+@lru_cache(MAX_KNOWN)
+def _atom_of(before: str, text: str, after: str, analyser: Analyser) -> SimpleAtom | int:
+    """The atom of a text between two others; NOT_CARRIED or NOTHING where it has none."""
+    if not before and not after and (words := PlainWords(analyser).read(text)):
+        return Sequence(tuple(words))
+    try:
+        atom = QueryReader(before + text + after).read()
+        if isinstance(atom, And | Or | Not) or _is_column(atom):
+            return NOT_CARRIED
+        resolved = resolve(atom, analyser)
+    except QueryError:
+        return NOT_CARRIED
+    if isinstance(resolved, Formula):
+        return NOT_CARRIED
+    return NOTHING if resolved is None else resolved
 
 
 def _size(atom: SimpleAtom) -> int:

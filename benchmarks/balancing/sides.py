@@ -1,0 +1,148 @@
+"""One of several clusters that get the same posts and changes, batch by batch; each follows its load in its own way.
+
+The matchers of a cluster work one after another here, and each is timed on its own. They would work at the same time,
+so a batch takes as long as its slowest matcher, changes of subscriptions included. Routing is not in these times.
+
+What moving costs is told in two ways. *Waited for*: all that planning, moving and writing the moved subscriptions takes
+is added to the time of the cluster, as if everybody waited. *Beside*: only the time of the slowest batches counts. On
+Spark the driver compiles what moves beside the running batches, which wait for nothing.
+
+The same is told by counters, which have no noise: a batch is as long as its largest load, and a moved subscription
+costs an insertion and a deletion, for which everybody waits.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks.balancing.world import LEARNED, Batch, World
+from benchmarks.matching import Advance, silent
+from tidings.analysis import ENGLISH
+from tidings.balancing import Adjuster, batch_loads
+from tidings.cluster.shares import Shares
+from tidings.index.subscribers import with_all_columns
+from tidings.partitioning import Mapping as Owners
+from tidings.partitioning import Move
+from tidings.partitioning.load import COUNTED
+
+WARM = 5
+"""The first batches load kernels: they are not counted."""
+
+_SAVES = 5
+"""Every so many batches what has changed is written, as a pipeline does; that is not timed."""
+
+
+@dataclass(slots=True)
+class Taken:
+    """What a batch took: milliseconds and loads, of the slowest matcher and of all on average; then what moved."""
+
+    slowest_ms: float
+    mean_ms: float
+    largest: float
+    mean: float
+    sent: int
+    """Posts that came to matchers: one that goes to two counts twice."""
+    moving_ms: float = 0.0
+    parcels: int = 0
+    carried: int = 0
+
+
+@dataclass(slots=True)
+class Side:
+    """A cluster with its files, and what it took so far."""
+
+    shares: Shares
+    folder: Path
+    adjuster: Adjuster | None
+    taken: list[Taken] = field(default_factory=list)
+    found: int = 0
+    moved_bytes: int = 0
+    written_bytes: int = 0
+
+    @classmethod
+    def made(cls, world: World, mapping: Owners, folder: Path, adjuster: Adjuster | None) -> Side:
+        """A cluster that has nothing yet; the folder is made."""
+        folder.mkdir()
+        return cls(Shares(folder, mapping, ENGLISH, world.posts.slice(0, LEARNED)), folder, adjuster)
+
+    def take(self, batch: Batch) -> None:
+        cluster, before = self.shares.cluster, self.shares.cluster.loads().matchers
+        cluster.change(with_all_columns(batch.added), batch.gone)
+        if not batch.posts.num_rows:
+            return
+        self.found += len(cluster.deliver(batch.posts).ids)
+        work = cluster.loads().matchers - before
+        loads = batch_loads(work, COUNTED)
+        sent = int(work.posts.sum())
+        self.taken.append(
+            Taken(float(work.ms.max()), float(work.ms.mean()), float(loads.max()), float(loads.mean()), sent)
+        )
+        if len(self.taken) % _SAVES == 0:
+            self.shares.save()
+        if self.adjuster is not None:
+            self._adjust(self.adjuster, self.taken[-1])
+
+    def _adjust(self, adjuster: Adjuster, taken: Taken) -> None:
+        cluster, began = self.shares.cluster, time.perf_counter()
+        mapping = cluster.mapping
+        assert mapping is not None
+        moves = adjuster.look(cluster.loads(), mapping)
+        taken.moving_ms = (time.perf_counter() - began) * 1e3
+        if moves:
+            self._move(mapping, moves, taken)
+
+    def _move(self, mapping: Owners, moves: list[Move], taken: Taken) -> None:
+        self.shares.save()  # what is not of the move
+        files, began = {file.name for file in self.folder.iterdir()}, time.perf_counter()
+        carried = self.shares.move(mapping.moved(moves))
+        self.shares.save()
+        taken.moving_ms += (time.perf_counter() - began) * 1e3
+        taken.parcels, taken.carried = len(moves), carried.subscriptions
+        self.moved_bytes += carried.size_bytes
+        self.written_bytes += sum(file.stat().st_size for file in self.folder.iterdir() if file.name not in files)
+
+    # ------------------------------------------------------------------------------------------------ figures
+
+    def seconds(self, part: slice, *, waits: bool = True) -> float:
+        """How long some batches took; with all that moving took if everybody ``waits`` for it."""
+        return sum(each.slowest_ms + waits * each.moving_ms for each in self.taken[part]) / 1e3
+
+    def load(self, part: slice, *, waits: bool = True) -> float:
+        """The same by counters, in units of a post."""
+        each = waits * (COUNTED.insertion + COUNTED.deletion)
+        return sum(taken.largest + each * taken.carried for taken in self.taken[part])
+
+    def mean_load(self, part: slice) -> float:
+        """By counters, if all matchers had the same load in each batch: no balance is better."""
+        return sum(taken.mean for taken in self.taken[part])
+
+    def uneven(self, part: slice) -> float:
+        """The largest load by the mean load."""
+        return self.load(part, waits=False) / self.mean_load(part)
+
+    @property
+    def moved_at(self) -> list[int]:
+        """After which batches something moved."""
+        return [number for number, taken in enumerate(self.taken) if taken.parcels]
+
+
+def run(sides: Iterable[Side], batches: Iterable[Batch], advance: Advance = silent) -> None:
+    """Let all take the same batches, in turns. They have to find the same."""
+    order = list(sides)
+    for batch in batches:
+        for side in order:
+            side.take(batch)
+        order.append(order.pop(0))
+        advance(1)
+    if len({side.found for side in order}) > 1:
+        raise AssertionError(f"clusters differ in what they find: {[side.found for side in order]}")
+
+
+def sides_of(
+    world: World, mapping: Owners, folder: Path, adjusters: Mapping[str, Adjuster | None]
+) -> dict[str, Side]:
+    """A cluster for each adjuster, None for one that never moves anything; all begin with the same mapping."""
+    return {name: Side.made(world, mapping, folder / name, adjuster) for name, adjuster in adjusters.items()}
