@@ -76,6 +76,9 @@ def _whole(drift: Drift, fixed: Side, adjusted: Side) -> dict[str, Any]:
         "posts_a_second_without": round(posts / fixed.seconds(every)),
         "times_as_many": round(fixed.seconds(every) / adjusted.seconds(every), 3),
         "times_as_many_moved_beside": round(fixed.seconds(every) / adjusted.seconds(every, waits=False), 3),
+        "times_as_many_with_changes": round(
+            fixed.seconds(every, changes=True) / adjusted.seconds(every, changes=True), 3
+        ),
         "by_load": round(fixed.load(every) / adjusted.load(every), 3),
         "by_load_moved_beside": round(fixed.load(every) / adjusted.load(every, waits=False), 3),
         "bound_by_load": round(fixed.uneven(every), 3),

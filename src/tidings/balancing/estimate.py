@@ -13,8 +13,10 @@ from tidings.balancing.loads import Loads
 from tidings.partitioning import Mapping
 from tidings.partitioning.load import FloatArray, LoadCosts, cell_load
 
-Formula = Literal["counted", "paper"]
-"""Which pairs of posts and queries cost something: those that an index looks at, or all ([PS2] Def. 1 and 3)."""
+Formula = Literal["measured", "counted", "paper"]
+"""Which pairs of posts and queries cost something: ``paper``, all of them ([PS2] Def. 1 and 3); ``measured``, of all
+pairs of a matcher the part that its index has looked at; ``counted``, those that a router sees, which are fewer: a
+matcher files by word, and looks at what other regions filed under the words of a post as well."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +38,31 @@ class Estimate:
         return self.loads.touches.entries_by_parcel(len(self.loads.filed))
 
     @cached_property
+    def _looked_at(self) -> FloatArray:
+        """Of each matcher, the part of all its pairs that its index has looked at; of all of them together where one
+        has no pairs, and what the router sees where no matcher has counted anything."""
+        work, count = self.loads.matchers, self.mapping.matchers
+        posts = self.loads.touches.by_matcher(self.mapping.owner, count)
+        pairs = cell_load(posts, np.bincount(self.mapping.owner, self.loads.filed, count))
+        each = work.candidates / np.maximum(work.posts, 1) * posts
+        if not each.any():
+            each = np.bincount(self.mapping.owner, self._entries, count)
+        return np.where(pairs > 0, each / np.maximum(pairs, 1), each.sum() / max(float(pairs.sum()), 1.0))
+
+    @cached_property
+    def _pairs(self) -> FloatArray:
+        """The pairs of each parcel. Where pairs are measured, half of those of its posts with all queries of its owner,
+        and of its queries with all posts: so the sum is that of the owner."""
+        if self.formula == "counted":
+            return self._entries.astype(np.float64)
+        if self.formula == "paper":
+            found: FloatArray = cell_load(self.posts, self.loads.filed)
+            return found
+        owner, count = self.mapping.owner, self.mapping.matchers
+        posts, filed = (np.bincount(owner, own, count)[owner] for own in (self.posts, self.loads.filed))
+        return np.asarray(self._looked_at[owner] * (self.posts * filed + posts * self.loads.filed) / 2)
+
+    @cached_property
     def _changes(self) -> FloatArray:
         """What insertions and deletions cost, of each parcel. A subscription comes to a matcher once, however many of
         its terms are there: parcels count it for each of them, so their sum is scaled to that of the matchers."""
@@ -47,8 +74,7 @@ class Estimate:
     @cached_property
     def parcels(self) -> FloatArray:
         """The load of each parcel, as if it were alone."""
-        pairs = self._entries if self.formula == "counted" else cell_load(self.posts, self.loads.filed)
-        found: FloatArray = self.costs.of(pairs, self.posts, 0, 0) + self._changes
+        found: FloatArray = self.costs.of(self._pairs, self.posts, 0, 0) + self._changes
         return found
 
     def matchers(self, owner: IdArray) -> FloatArray:
@@ -57,6 +83,7 @@ class Estimate:
         posts = self.loads.touches.by_matcher(owner, count)
         entries, filed = (np.bincount(owner, own, count) for own in (self._entries, self.loads.filed))
         pairs = entries if self.formula == "counted" else cell_load(posts, filed)
+        pairs = self._looked_at * pairs if self.formula == "measured" else pairs
         found: FloatArray = self.costs.of(pairs, posts, 0, 0) + np.bincount(owner, self._changes, count)
         return found
 

@@ -51,7 +51,7 @@ class Local:
     heaviest: int = 8
     select: SelectorName = "gr"
     costs: LoadCosts = COUNTED
-    formula: Formula = "counted"
+    formula: Formula = "measured"
 
     def __post_init__(self) -> None:
         if self.select not in SELECTORS or not self.uneven > 1 or self.heaviest < 0:

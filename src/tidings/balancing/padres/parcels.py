@@ -18,6 +18,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from tidings.arrays import IdArray, IntArray
 from tidings.balancing.estimate import Estimate
@@ -102,7 +103,7 @@ class OnParcels:
 
     def plan(self, loads: Loads, mapping: Mapping) -> list[Move]:
         """The moves of all sessions. No move makes the largest load larger, or the smallest one smaller."""
-        estimate = Estimate(loads, mapping, self.costs)
+        estimate = Estimate(loads, mapping, self.costs, "measured")
         owner, before = mapping.owner.copy(), estimate.matchers(mapping.owner)
         profile = profile_of(loads.touches, self.samples)
         pies = pies_of(metrics_of(before), [Status.OK] * len(before))
@@ -147,14 +148,14 @@ class _Deal:
 
     def _choose(self, close: float) -> None:
         """Give until the loads are close. The taker never has more than the giver."""
-        once = _only_once(self._vectors.values())
-        for parcel in sorted(self._vectors, key=lambda each: self._price(each, once)):
+        sent = _Sent(self._vectors.values())
+        for parcel in sorted(self._vectors, key=lambda each: self._price(each, sent.once)):
             if self._load - self._other <= close:
                 return
-            less, more = self._change(parcel, once)
+            less, more = self._change(parcel, sent.once)
             if self._other + more <= self._load - less:
+                sent.drop(self._vectors[parcel])
                 self._take(parcel, less, more)
-                once = _only_once(self._vectors.values())
 
     def _price(self, parcel: int, once: int) -> tuple[float, float]:
         """The taker's new input for what the giver is relieved of; of equal ones the largest first."""
@@ -223,10 +224,25 @@ def _joined(vectors: Iterable[int]) -> int:
     return found
 
 
-def _only_once(vectors: Iterable[int]) -> int:
-    """The posts that are sent for one of these parcels only."""
-    once = twice = 0
-    for vector in vectors:
-        twice |= once & vector
-        once |= vector
-    return once & ~twice
+class _Sent:
+    """For how many of some parcels each post of the sample is sent; ``once``: the posts that are sent for one only."""
+
+    def __init__(self, vectors: Iterable[int]) -> None:
+        found = list(vectors)
+        self._bytes = -(-max((vector.bit_length() for vector in found), default=0) // 8)
+        self._counts = np.zeros(8 * self._bytes, dtype=np.int64)
+        for vector in found:
+            self._counts += self._posts(vector)
+        self.once = self._only_once()
+
+    def drop(self, vector: int) -> None:
+        """Leave one of the parcels out."""
+        self._counts -= self._posts(vector)
+        self.once = self._only_once()
+
+    def _posts(self, vector: int) -> npt.NDArray[np.uint8]:
+        """1 for each post whose bit is set."""
+        return np.unpackbits(np.frombuffer(vector.to_bytes(self._bytes, "little"), np.uint8), bitorder="little")
+
+    def _only_once(self) -> int:
+        return int.from_bytes(np.packbits(self._counts == 1, bitorder="little").tobytes(), "little")

@@ -39,6 +39,9 @@ from tidings.model.errors import QueryError
 FEW = 64
 """Fewer queries than that are parsed one by one in less time."""
 
+_GROUP = 16
+"""So many queries of one form are read together; the texts of a column are cut in any case."""
+
 Form = tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
 """A normal form over columns: of each conjunction the columns that are required, and those that are forbidden."""
 
@@ -84,7 +87,7 @@ def read_shapes(queries: pa.Array | pa.ChunkedArray, analyser: Analyser) -> Shap
     ends = np.cumsum(np.bincount(cut.shape_of, minlength=len(cut.shapes)))
     groups: list[Alike] = []
     for shape, begin, end in zip(cut.shapes, [0, *ends.tolist()], ends.tolist(), strict=False):
-        conditions = conditions_of(shape) if end - begin >= FEW else None
+        conditions = conditions_of(shape) if end - begin >= min(FEW, _GROUP) else None
         if conditions is None:
             continue
         rows = by_shape[begin:end]
@@ -143,7 +146,7 @@ def _alike(rows: IntArray, columns: tuple[Column, ...], atoms: Atoms) -> Iterato
         number = distinct_lists(lists.ravel(), np.full(len(rows), lists.shape[1]))[1]
     counts = np.bincount(number)
     order, ends = np.argsort(number, kind="stable"), np.cumsum(counts)
-    for group in np.flatnonzero(counts >= FEW).tolist():
+    for group in np.flatnonzero(counts >= min(FEW, _GROUP)).tolist():
         own = order[ends[group] - counts[group] : ends[group]]
         yield rows[own], tuple(column.taken(own) for column in columns)
 
