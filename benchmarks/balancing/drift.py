@@ -28,8 +28,8 @@ from benchmarks.matching import Advance, silent
 from tidings.balancing import Adjuster
 from tidings.cli import plot
 
-SHARES = (0.0, 0.1, 0.25, 0.5)
-"""Of the regions, that change their kind every interval; 0 is a steady workload."""
+SHARES = (0.1, 0.25, 0.5)
+"""Of the regions, that change their kind every interval."""
 
 
 def measure(

@@ -131,8 +131,7 @@ def balancing(  # noqa: PLR0913
     """Load adjustment of the PS2Stream paper, on Q3 queries.
 
     loads: costs of Def. 1, fitted to counters of matchers. migration: what the four algorithms carry. drift: regions
-    change the kind of their queries, with adjustment and without. shares: the same where more and more regions change,
-    and where none does.
+    change the kind of their queries, with adjustment and without. shares: the same where more and more regions change.
     """
     from benchmarks.balancing import drift, loads, migration
     from benchmarks.balancing.world import Drift, World
