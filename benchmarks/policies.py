@@ -22,6 +22,7 @@ def policies(  # noqa: PLR0913  # each is an option
     matchers: Annotated[int, typer.Option(min=2, max=256)] = 8,
     data: Annotated[Path | None, typer.Option(help="Folder with notes.parquet; made-up posts without.")] = None,
     seed: Annotated[int, typer.Option(min=0)] = 1,
+    minutes: Annotated[float | None, typer.Option(min=0.1, help="End after so many, with what there is.")] = None,
     output_format: HowToPrint = Format.table,
     save: Save = None,
 ) -> None:
@@ -32,5 +33,5 @@ def policies(  # noqa: PLR0913  # each is an option
 
     world = World.made(data, posts, 3 * queries, seed)
     with TemporaryDirectory(prefix="tidings-bench-") as folder, progress("batches", batches) as advance:
-        figures = measure(world, Drift.of(queries, batches, share), Path(folder), matchers, skew, advance)
+        figures = measure(world, Drift.of(queries, batches, share), Path(folder), matchers, skew, advance, minutes)
     tell("policies", data, figures, seed, output_format, save)

@@ -6,7 +6,7 @@ The workload is that of :mod:`benchmarks.balancing.drift`, and times and loads a
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,13 @@ POLICIES = ("none", "local", "padres")
 
 
 def measure(
-    world: World, drift: Drift, folder: Path, matchers: int = 8, skew: float = 0.0, advance: Advance = silent
+    world: World,
+    drift: Drift,
+    folder: Path,
+    matchers: int = 8,
+    skew: float = 0.0,
+    advance: Advance = silent,
+    minutes: float | None = None,
 ) -> dict[str, Any]:
     """The figures of each policy, in columns. ``skew``: at first matcher 0 has that share of the others' parcels."""
     stream = drift.stream(world)
@@ -31,7 +37,8 @@ def measure(
     sides = sides_of(world, mapping, folder, adjusters)
     for side in sides.values():
         side.take(first)
-    run(sides.values(), stream, advance)
+    run(sides.values(), stream, advance, minutes)
+    drift = replace(drift, batches=len(sides["none"].taken))
     return {**asdict(drift), "matchers": matchers, "skew": skew, **_figures(drift, sides)}
 
 

@@ -131,14 +131,18 @@ class Side:
         return [number for number, taken in enumerate(self.taken) if taken.parcels]
 
 
-def run(sides: Iterable[Side], batches: Iterable[Batch], advance: Advance = silent) -> None:
-    """Let all take the same batches, in turns. They have to find the same."""
-    order = list(sides)
+def run(
+    sides: Iterable[Side], batches: Iterable[Batch], advance: Advance = silent, minutes: float | None = None
+) -> None:
+    """Let all take the same batches, in turns, until so many ``minutes`` have passed. They have to find the same."""
+    order, began = list(sides), time.monotonic()
     for batch in batches:
         for side in order:
             side.take(batch)
         order.append(order.pop(0))
         advance(1)
+        if minutes and time.monotonic() - began > 60 * minutes and len(order[0].taken) > WARM:
+            break
     if len({side.found for side in order}) > 1:
         raise AssertionError(f"clusters differ in what they find: {[side.found for side in order]}")
 

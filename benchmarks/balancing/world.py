@@ -95,11 +95,6 @@ class Drift:
         """Insertions of a batch, and deletions."""
         return self.rows // 10
 
-    @property
-    def intervals(self) -> int:
-        """How many intervals there are, a last one that does not end included."""
-        return max(1, -(-self.batches * self.changes // self.interval))
-
     def stream(self, world: World) -> Iterator[Batch]:
         """The first batch has all that stands at the beginning, and no posts."""
         rng, kinds, known = np.random.default_rng(world.seed), world.is_q2.copy(), len(world.region)

@@ -14,7 +14,7 @@ import logging
 import threading
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, get_args
 
@@ -167,6 +167,9 @@ class PipelineBalancer:
             return []
         router = Router.open(*files)
         loads = loads_of(router, posts.slice(max(posts.num_rows - RECENT_POSTS, 0)))
+        pin, report = self._home.journal.pin(self._looked_at), self._home.journal.report(self._looked_at)
+        if pin is not None and report is not None and pin.mapping == key.mapping:
+            loads = replace(loads, matchers=work_of(report.loads, mapping.matchers))
         return self._rule.policy.plan(loads, mapping)
 
     def _adjust(self, is_global: bool, is_local: bool) -> None:
