@@ -16,6 +16,7 @@ from tidings.partitioning import Mapping, Move
 from tidings.partitioning.load import COUNTED, LoadCosts
 
 POSTS_ONLY = LoadCosts(pair=0, post=1, insertion=0, deletion=0)
+PAIRS_ONLY = LoadCosts(pair=1, post=0, insertion=0, deletion=0)
 PAIRS_TOO = LoadCosts(pair=1, post=1, insertion=0, deletion=0)
 
 
@@ -76,11 +77,45 @@ def test_phase_1_merges_a_cell_that_both_have_a_part_of() -> None:
 
 
 def test_phase_2_gives_by_the_least_size_and_at_most_half_of_the_difference() -> None:
-    # wo has parcels of loads 4, 6, 5, 12 and 3, wl one of 6: 30 and 6. τ = (30 - 1.2 · 6) / 2.2 = 10.4, and half of the
-    # difference is 12. GR chooses the first three, 15: too much. Without the third: 20 and 16.
+    # wo has parcels of loads 4, 6, 5, 12 and 3, wl one of 6: 30 and 6. τ = (30 - 1.02 · 6) / 2.02 = 11.8, and half of
+    # the difference is 12. GR chooses the first three, 15: too much. Without the third: 20 and 16.
     posts = [[parcel] for parcel, count in enumerate((4, 6, 5, 12, 3, 6)) for _ in range(count)]
     plan = Local(costs=POSTS_ONLY, heaviest=0).plan(loads_of(posts, [1, 3, 4, 10, 9, 1]), words([0, 0, 0, 0, 0, 1]))
     assert plan == [Move(0, to=1), Move(1, to=1)]
+
+
+def test_pairs_are_measured_where_matchers_have_counted_what_they_looked_at() -> None:
+    # Matcher 0 has 20 posts and 10 queries, and looked at 400 entries: two for each pair. Matcher 1: 10, 5, and one.
+    loads = loads_of([[0]] * 10 + [[1]] * 10 + [[2]] * 10, [5, 5, 5])
+    loads.matchers.posts[:], loads.matchers.candidates[:] = [40, 10], [800, 50]  # more posts than are remembered
+    estimate = Estimate(loads, words([0, 0, 1]), PAIRS_ONLY, "measured")
+    assert estimate.matchers(np.array([0, 0, 1], dtype=np.int32)).tolist() == [400, 50]
+    assert estimate.parcels.tolist() == [200, 200, 50]
+    # Half of what matcher 0 has: a quarter of its pairs are left. Matcher 1 has four times as many as before.
+    assert estimate.matchers(np.array([0, 1, 1], dtype=np.int32)).tolist() == [100, 200]
+
+
+def test_pairs_are_those_that_a_router_sees_where_no_matcher_has_counted() -> None:
+    loads, mapping = loads_of([[0]] * 10 + [[1]] * 10 + [[2]] * 10, [5, 5, 5], 3), words([0, 0, 1], 3)
+    measured, counted = (Estimate(loads, mapping, PAIRS_ONLY, formula) for formula in ("measured", "counted"))
+    assert measured.matchers(mapping.owner).tolist() == counted.matchers(mapping.owner).tolist() == [20, 10, 0]
+    # Matcher 2 has no pairs yet: it is taken to look at as many as all of them together, 30 of 250.
+    assert measured.matchers(np.array([0, 2, 1], dtype=np.int32))[2] == pytest.approx(10 * 5 * 30 / 250)
+
+
+def test_what_is_uneven_by_less_than_the_trigger_stays_and_what_moves_aims_at_less() -> None:
+    posts = [[parcel] for parcel in range(11) for _ in range(10)]
+    assert Local(costs=POSTS_ONLY).plan(loads_of(posts, [1] * 11), words([0] * 6 + [1] * 5)) == []
+    posts = [[parcel] for parcel in range(26) for _ in range(10)]
+    for aim, given in ((1.2, 2), (1.0, 3)):  # 160 and 100: half of the difference is three parcels
+        plan = Local(costs=POSTS_ONLY, aim=aim).plan(loads_of(posts, [1] * 26), words([0] * 16 + [1] * 10))
+        assert len(plan) == given
+
+
+@pytest.mark.parametrize("aim", [0.9, 1.3, float("nan")])
+def test_an_aim_is_no_less_even_than_what_triggers(aim: float) -> None:
+    with pytest.raises(DataError, match="a move aims at loads that differ by 1 to"):
+        Local(aim=aim)
 
 
 def test_the_second_heaviest_gives_to_the_second_lightest() -> None:

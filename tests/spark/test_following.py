@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from tests.spark import oracle
 from tests.spark.adjustments import adjusts_always
-from tidings.balancing import Global
+from tidings.balancing import Global, Loads, Local
 from tidings.cluster.following import Balance, PipelineBalancer
 from tidings.cluster.journal import MatcherReport, Pin, Report
 from tidings.cluster.learning import Learn
@@ -26,7 +26,7 @@ from tidings.cluster.releases import Plan, Releases, newest_release
 from tidings.cluster.seen import Seen
 from tidings.cluster.sinks import ParquetSink
 from tidings.model import DataError
-from tidings.partitioning import Move
+from tidings.partitioning import Mapping, Move
 from tidings.registry import Registry
 from tidings.spark.pipeline import Pipeline
 from tidings.spark.sources import posts_from_files
@@ -56,6 +56,26 @@ def test_a_plan_is_made_of_the_router_and_the_posts_that_are_kept(tmp_path: Path
     skewed(home, registry)
     moves = PipelineBalancer(home, EAGER).plan()
     assert moves and {to for _, to in moves} <= {1, 2}
+
+
+def test_a_plan_knows_what_matchers_looked_at_in_the_batch_that_made_it_due(
+    tmp_path: Path, registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[list[int]] = []
+
+    def plan(_: Local, loads: Loads, mapping: Mapping) -> list[Move]:
+        assert mapping.matchers == 3
+        seen.append(loads.matchers.candidates.tolist())
+        return []
+
+    monkeypatch.setattr(Local, "plan", plan)
+    home = PipelineFolder(tmp_path / "state")
+    skewed(home, registry)
+    balancer = PipelineBalancer(home, EAGER)
+    balancer.plan()
+    balancer.look(0)
+    balancer.wait()
+    assert seen == [[0, 0, 0], [900, 0, 0]]
 
 
 def test_it_waits_for_hits_and_a_pause_and_for_a_mapping_that_is_about_to_be_taken(
