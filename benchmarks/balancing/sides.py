@@ -70,13 +70,13 @@ class Side:
         return cls(Shares(folder, mapping, ENGLISH, world.posts.slice(0, LEARNED)), folder, adjuster)
 
     def take(self, batch: Batch) -> None:
-        cluster, before = self.shares.cluster, self.shares.cluster.loads().matchers
+        cluster, before = self.shares.cluster, self.shares.cluster.work()
         cluster.change(with_all_columns(batch.added), batch.gone)
-        changed = cluster.loads().matchers
+        changed = cluster.work()
         if not batch.posts.num_rows:
             return
         self.found += len(cluster.deliver(batch.posts).ids)
-        after = cluster.loads().matchers
+        after = cluster.work()
         loads = batch_loads(after - before, COUNTED)
         times = (float((after - since).ms.max()) for since in (changed, before))
         self.taken.append(Taken(*times, float(loads.max()), float(loads.mean()), int((after - before).posts.sum())))
@@ -89,7 +89,7 @@ class Side:
         cluster, began = self.shares.cluster, time.perf_counter()
         mapping = cluster.mapping
         assert mapping is not None
-        moves = adjuster.look(cluster.loads(), mapping)
+        moves = adjuster.plan(cluster.loads(), mapping) if adjuster.is_due(cluster.work()) else []
         taken.moving_ms = (time.perf_counter() - began) * 1e3
         if moves:
             self._move(mapping, moves, taken)

@@ -22,20 +22,23 @@ class Adjuster:
     _before: WorkDone | None = field(default=None, init=False)
 
     def look(self, loads: Loads, mapping: Mapping) -> list[Move]:
-        """After a batch, with all loads since the last move: what is to be moved now, mostly nothing.
+        """After a batch, with all loads since the last move: what is to be moved now, mostly nothing."""
+        return self.plan(loads, mapping) if self.is_due(loads.matchers) else []
 
-        After a plan, also one without moves, there is a pause.
-        """
-        work, before = loads.matchers, self._before
+    def is_due(self, work: WorkDone) -> bool:
+        """After a batch, with all work since the last move: whether it is time for a :meth:`plan`."""
+        before = self._before
         if before is None or bool((work.posts < before.posts).any()):
             before, self._history = WorkDone.none(len(work)), []
         self._history.append(batch_loads(work - before, self.costs))
         self._before = work
-        if not self.detector.is_due(self._history):
-            return []
+        return self.detector.is_due(self._history)
+
+    def plan(self, loads: Loads, mapping: Mapping) -> list[Move]:
+        """What is to be moved. After a plan, also one without moves, there is a pause."""
         self._history = []
         moves = self.policy.plan(loads, mapping)
-        self._before = None if moves else work
+        self._before = None if moves else loads.matchers
         return moves
 
 

@@ -62,6 +62,13 @@ class Estimate:
         posts, filed = (np.bincount(owner, own, count)[owner] for own in (self.posts, self.loads.filed))
         return np.asarray(self._looked_at[owner] * (self.posts * filed + posts * self.loads.filed) / 2)
 
+    def pairs_at(self, matcher: int) -> FloatArray:
+        """The measured pairs that a matcher would have more with each parcel, or less without it: of its posts with all
+        queries of the matcher, and of its queries with all posts."""
+        has = self.mapping.owner == matcher
+        posts, filed = self.posts[has].sum(), self.loads.filed[has].sum()
+        return np.asarray(self._looked_at[matcher] * (self.posts * filed + posts * self.loads.filed))
+
     @cached_property
     def _changes(self) -> FloatArray:
         """What insertions and deletions cost, of each parcel. A subscription comes to a matcher once, however many of

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from tidings.analysis import ENGLISH, Analyser
 from tidings.arrays import IdArray, IntArray
-from tidings.balancing import Loads
+from tidings.balancing import Loads, WorkDone
 from tidings.cluster.counting import Counting
 from tidings.cluster.filings import Filings, filed_under, merged, terms_of
 from tidings.cluster.homes import Homes, once
@@ -345,6 +345,10 @@ class Cluster:
         ms = (time.perf_counter() - began) * 1e3
         self._counting.matched(matcher, len(sent), found.counters.candidates, len(kept), ms)
         return rows[kept], ids.take(pa.array(kept))
+
+    def work(self) -> WorkDone:
+        """What the matchers did since the last move, without the parcels: that is cheap."""
+        return self._counting.work()
 
     def loads(self) -> Loads:
         """What the matchers did since the last move, or since the beginning."""

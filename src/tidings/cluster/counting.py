@@ -61,6 +61,10 @@ class Counting:
         while sum(rows for rows, _, _ in self._recent) - self._recent[0][0] >= RECENT_POSTS:
             self._recent.popleft()
 
+    def work(self) -> WorkDone:
+        """What the matchers did so far."""
+        return self._matchers.copy()
+
     def loads(self, router: Router | None) -> Loads:
         """What was counted so far."""
         matchers, parcels = self._matchers.copy(), self._parcels.copy()

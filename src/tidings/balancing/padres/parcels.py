@@ -137,7 +137,7 @@ class _Deal:
         self.parcels: list[int] = []
         self.gained = self.relieved = 0.0
         self._profile, self._costs = profile, rule.costs
-        self._entries = estimate.loads.touches.entries_by_parcel(len(owner))
+        self._less, self._more = estimate.pairs_at(giver), estimate.pairs_at(taker)
         self._load, self._other = (float(estimate.matchers(owner)[each]) for each in (giver, taker))
         vectors: dict[int, int] = dict(profile.vectors)  # type: ignore[arg-type]  # keys are parcels
         self._vectors = {parcel: vector for parcel, vector in vectors.items() if owner[parcel] == giver}
@@ -168,9 +168,9 @@ class _Deal:
 
     def _change(self, parcel: int, once: int) -> tuple[float, float]:
         """How much less the giver would have, and how much more the taker."""
-        entries = float(self._entries[parcel])
-        less = self._costs.of(entries, self._profile.rate_of(self._vectors[parcel] & once), 0, 0)
-        return float(less), float(self._costs.of(entries, self._gain(parcel), 0, 0))
+        alone = self._profile.rate_of(self._vectors[parcel] & once)
+        less = self._costs.of(float(self._less[parcel]), alone, 0, 0)
+        return float(less), float(self._costs.of(float(self._more[parcel]), self._gain(parcel), 0, 0))
 
     def _take(self, parcel: int, less: float, more: float) -> None:
         self.gained += self._gain(parcel)
