@@ -17,7 +17,7 @@ import pytest
 from tests.engine.test_past import SECOND, START, Clock, file_all
 from tidings.engine import Engine
 from tidings.model import DataError, SubscriptionError
-from tidings.storage import kept, kept_block
+from tidings.storage import kept, kept_block, kept_rows
 
 DAY = timedelta(days=1)
 LIMITED = """
@@ -251,3 +251,33 @@ def test_a_file_that_was_half_written_is_removed(tmp_path: Path) -> None:
         assert (
             not left.exists() and len(engine.subscribe("fire", id="s", since=START - 365 * 86_400 * SECOND).past) == 1
         )
+
+
+def test_what_another_version_has_kept_is_told_and_not_taken_for_the_past(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page, a block and a log of other formats, and a file that no tidings of today writes."""
+    clock = Clock()
+
+    def opened(names: str) -> tuple[list[str], bool]:
+        caplog.clear()
+        with Engine(tmp_path, clock=clock, keep=DAY) as engine:
+            fill(engine, clock, names)
+            file_all(engine)
+            found = engine.subscribe("fire", since=START)
+            return [match.publication_id for match in found.past], found.complete
+
+    with monkeypatch.context() as patch:
+        patch.setattr(kept, "PART_BYTES", 100)
+        assert opened("abcd") == (list("dcba"), True) and not caplog.text
+    (tmp_path / "past" / "list-0.kept").write_text("of old")
+    with monkeypatch.context() as patch:
+        patch.setattr(kept, "FORMAT", 2)
+        assert opened("") == (list("dcba"), False) and "it has the format 1, this tidings reads 2" in caplog.text
+        assert "list-0.kept in" in caplog.text and "is left alone" in caplog.text
+    with monkeypatch.context() as patch:
+        patch.setattr(kept_block, "FORMAT", 2)
+        assert opened("e") == (list("edc"), False) and "this tidings reads 2" in caplog.text
+    with monkeypatch.context() as patch:
+        patch.setattr(kept_rows, "_ONE", b"q")
+        assert opened("f") == (["f"], False) and "was kept as b'p', which this tidings does not know" in caplog.text

@@ -1,30 +1,20 @@
 """What befalls a pipeline that adjusts its load in the tests of kills? Posts come, and all is divided anew.
 
-``python -m tests.spark.adjustments FOLDER SEED KIND POINT`` plays it. When it is at the point, or a little later, its
-driver is killed with all its processes, or one Python worker, or one executor, by KIND.
+``python -m tests.spark.adjustments FOLDER SEED WHO POINT`` plays it, and somebody is killed (:mod:`tests.spark.plays`).
 """
 
 from __future__ import annotations
 
-import os
 import random
-import signal
-import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-import pyspark
-
 from tests.spark import oracle
-from tests.spark.driver import STEPS, aim, session_of
-from tests.spark.faults import of_session
-from tests.spark.plays import Play
+from tests.spark.plays import Play, play_until_killed
 from tidings.balancing import Global
 from tidings.cluster import Cluster, following, pipeline_repartitioning
 from tidings.cluster.following import Balance, PipelineBalancer
@@ -147,32 +137,5 @@ class AdjustmentPlay(Play):
             assert "about to be taken" in str(error), error
 
 
-def main() -> None:
-    os.setsid()  # a group and a session of its own
-    os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
-    folder, seed, kind, point = sys.argv[1:]
-    rng = random.Random(seed)
-
-    def kill() -> None:
-        if kind == "driver":
-            os.killpg(0, signal.SIGKILL)
-        threading.Timer(rng.uniform(0, 2), kill_one).start()
-
-    def kill_one() -> None:
-        name, victims = b"pyspark.daemon" if kind == "worker" else b"CoarseGrainedExecutorBackend", list[int]()
-        while not victims:
-            victims = of_session(os.getpid(), name)
-            time.sleep(0.01)
-        os.kill(rng.choice(victims), signal.SIGKILL)
-        (Path(folder) / "killed").touch()
-
-    if kind == "executor":
-        os.environ["SPARK_HOME"] = str(Path(pyspark.__file__).parent)
-    session = session_of("local-cluster[2,1,512]" if kind == "executor" else "local[2,4]")
-    aim(point, kill, STEPS | OF_ADJUSTMENTS)
-    AdjustmentPlay(Path(folder), session, int(seed)).play()
-    session.stop()
-
-
 if __name__ == "__main__":
-    main()
+    play_until_killed(AdjustmentPlay, OF_ADJUSTMENTS)

@@ -37,6 +37,9 @@ POINTS = [
     for when in ("before", "after")
 ]
 
+IN_A_JOB = ["after new 2", "after job 3", "before match 4", "after pin 3"]
+"""Where a worker or an executor is killed, a little later: while a past is found, mostly."""
+
 
 class PastPlay(Play):
     """Five scenes, in each of which posts come, and mostly subscriptions that ask for those of scenes before.

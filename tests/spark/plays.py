@@ -1,8 +1,8 @@
 """What do plays have in common? A play is what befalls a pipeline in some scenes, until somebody kills it.
 
 The seed says what happens, and which sink takes the matches. Whoever plays it again with the same folder and seed goes
-on where it was. ``python -m tests.spark.MODULE FOLDER SEED POINT`` plays one of a module, and is killed with all its
-processes when it is at the point, or a little later.
+on where it was. ``python -m tests.spark.MODULE FOLDER SEED [WHO] POINT`` plays one of a module. When it is at the
+point, or a little later, its driver is killed with all its processes, or one Python worker, or one executor, by WHO.
 """
 
 from __future__ import annotations
@@ -22,18 +22,22 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.dataset as ds
+import pyspark
 from deltalake import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 
 from tests.spark import oracle
 from tests.spark.driver import STEPS, aim, session_of
-from tests.spark.faults import ROOT
+from tests.spark.faults import ROOT, of_session
 from tidings.cluster.delta import DeltaSink
 from tidings.cluster.pipeline_folder import PipelineFolder
 from tidings.cluster.sinks import ParquetSink
 from tidings.registry import Registry
 from tidings.spark.sinks import Sink
 from tidings.spark.sources import posts_from_files
+
+VICTIMS = {"worker": b"pyspark.daemon", "executor": b"CoarseGrainedExecutorBackend"}
+"""What processes have in their command that are killed alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,21 +89,37 @@ class Play(ABC):
         return rows
 
 
-def play_until_killed(kind: type[Play], steps: dict[str, tuple[Any, str]], late_every: int) -> None:
-    """The ``main`` of a module with a play: be killed at a step of a driver or at one of these.
+def play_until_killed(kind: type[Play], steps: dict[str, tuple[Any, str]], late_every: int = 0) -> None:
+    """The ``main`` of a module with a play: somebody is killed at a step of a driver or at one of these.
 
-    One of ``late_every`` seeds is killed up to three seconds later.
+    One of ``late_every`` drivers is killed up to three seconds later; a worker or an executor up to two.
     """
-    os.setsid()  # a group of its own, which is killed together
+    os.setsid()  # a group and a session of its own
     os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
-    folder, seed, point = sys.argv[1:]
-    play = kind(Path(folder), session_of("local[2,4]"), int(seed))
-    late_s = random.Random(seed).uniform(0, 3) if int(seed) % late_every == late_every - 1 else 0.0
-    kill = partial(os.killpg, 0, signal.SIGKILL)
+    folder, seed, *who, point = sys.argv[1:]
+    rng, is_driver = random.Random(seed), who in ([], ["driver"])
+    if who == ["executor"]:
+        os.environ["SPARK_HOME"] = str(Path(pyspark.__file__).parent)
+    session = session_of("local-cluster[2,1,512]" if who == ["executor"] else "local[2,4]")
+    if is_driver:
+        late_s = rng.uniform(0, 3) if late_every and int(seed) % late_every == late_every - 1 else 0.0
+        kill = partial(os.killpg, 0, signal.SIGKILL)
+    else:
+        late_s, kill = rng.uniform(0, 2), partial(kill_one, VICTIMS[who[0]], rng, Path(folder))
     aim(point, threading.Timer(late_s, kill).start if late_s else kill, STEPS | steps)
-    play.play()
-    time.sleep(late_s)
-    os.killpg(0, signal.SIGTERM)  # it never came there, which is told by how it ends
+    kind(Path(folder), session, int(seed)).play()
+    if is_driver:  # it never came there, which is told by how it ends
+        time.sleep(late_s)
+        os.killpg(0, signal.SIGTERM)
+    session.stop()
+
+
+def kill_one(name: bytes, rng: random.Random, folder: Path) -> None:
+    """Kill one process of this session that has a name, as soon as there is one, and leave a file that says so."""
+    while not (victims := of_session(os.getpid(), name)):
+        time.sleep(0.01)
+    os.kill(rng.choice(victims), signal.SIGKILL)
+    (folder / "killed").touch()
 
 
 def played(module: str, folder: Path, *words: str, java: str = "") -> int:

@@ -335,3 +335,44 @@ def test_a_full_disk_loses_nothing(stage: Stage) -> None:
     subscribe(stage, "b")
     told(stage, 3, "fire")
     assert of(stage, "a") == of(stage, "b") == ["p0", "p1", "p2", "p3"]
+
+
+def test_keep_may_be_made_shorter_and_longer_between_starts(stage: Stage) -> None:
+    for batch in range(4):
+        told(stage, batch, "fire")
+    for batch, keep, name in ((4, 6 * MINUTE, "a"), (5, KEEP, "b")):
+        stage.keep = keep
+        stage.restart()
+        subscribe(stage, name)
+        told(stage, batch, "fire")
+        past = stage.report(batch).past
+        assert past is not None and past.incomplete == 1
+    assert of(stage, "a") == of(stage, "b") == ["p3", "p4", "p5"]
+
+
+def test_a_clock_that_jumps_makes_neither_gap_nor_double(stage: Stage) -> None:
+    told(stage, 0, "fire")
+    stage.now -= 60 * MINUTE
+    told(stage, 1, "fire")
+    subscribe(stage, "a", since=START - 120 * MINUTE)
+    told(stage, 2, "fire")
+    assert of(stage, "a") == ["p0", "p1", "p2"]
+    stage.now += 120 * MINUTE
+    told(stage, 3, "fire")
+    subscribe(stage, "b", since=START - 120 * MINUTE)
+    told(stage, 4, "fire")
+    past = stage.report(4).past
+    assert of(stage, "b") == ["p3", "p4"] and past is not None and past.incomplete == 1
+    assert of(stage, "a") == [f"p{batch}" for batch in range(5)]
+
+
+def test_since_in_the_future_has_no_past_yet_and_since_after_until_is_refused(stage: Stage) -> None:
+    told(stage, 0, "fire")
+    subscribe(stage, "a", since=stage.now + 8 * MINUTE)
+    told(stage, 1, "fire")
+    told(stage, 2, "fire")
+    past = stage.report(1).past
+    assert of(stage, "a") == ["p2"] and past is not None and (past.matches, past.incomplete) == (0, 0)
+    instants = {name: pa.array([at], INSTANT) for name, at in (("since", stage.now), ("until", START))}
+    receipt = stage.registry.add(pa.table({"id": ["b"], "query": ["fire"], **instants}))
+    assert "not after it begins" in receipt.rejected["reason"].to_pylist()[0]

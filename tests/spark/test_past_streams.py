@@ -1,6 +1,6 @@
 """Does a stream that keeps posts give new subscriptions their past and their future, as brute force finds them?
 
-A run can be repeated by its seed: ``pytest -m slow tests/spark/test_past_streams.py -k "killed and 17"``.
+A run can be repeated by its seed: ``pytest -m slow -s tests/spark/test_past_streams.py -k "driver-17 or worker"``.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tests.spark import oracle
 from tests.spark.faults import stay_at
-from tests.spark.pasts import KEEP, POINTS, SCENES, PastPlay
-from tests.spark.plays import killed, shuffled_point
+from tests.spark.pasts import IN_A_JOB, KEEP, POINTS, SCENES, PastPlay
+from tests.spark.plays import killed, played, shuffled_point
 from tidings.cluster.overload import Overload
 from tidings.cluster.pipeline_folder import PipelineFolder
 from tidings.cluster.releases import Plan
@@ -26,8 +26,11 @@ from tidings.spark.pipeline import Pipeline
 from tidings.spark.sinks import MemorySink, Sink
 from tidings.spark.sources import posts_from_files
 
-pytestmark = pytest.mark.spark
-SEEDS = range(len(POINTS) + 2)
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.skipif(not Path("/proc").exists(), reason="finds processes by /proc"),
+]
+DRIVERS, OTHERS = range(len(POINTS) + 2), range(5)
 
 
 def check(play: PastPlay) -> int:
@@ -48,7 +51,7 @@ def test_new_subscriptions_of_a_stream_that_is_killed_have_their_past_once(tmp_p
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", DRIVERS, ids="driver-{}".format)
 def test_past_and_future_of_streams_that_are_killed_at_any_point_are_exact(
     tmp_path: Path, spark: SparkSession, java: str, seed: int
 ) -> None:
@@ -58,6 +61,20 @@ def test_past_and_future_of_streams_that_are_killed_at_any_point_are_exact(
     play.play()
     past = check(play)
     print(f"run {seed}: {'killed' if how == 9 else 'never'} {point}; {past} matches are past", flush=True)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("who", ["worker", "executor"])
+@pytest.mark.parametrize("seed", OTHERS)
+def test_workers_and_executors_that_are_killed_lose_and_double_no_past(
+    tmp_path: Path, spark: SparkSession, java: str, who: str, seed: int
+) -> None:
+    point = IN_A_JOB[seed % len(IN_A_JOB)]
+    code = played("pasts", tmp_path, str(seed), who, point, java="" if who == "executor" else java)
+    assert code == 0 and (tmp_path / "killed").exists(), (tmp_path / "log").read_text()[-3000:]
+    past = check(PastPlay(tmp_path, spark, seed))
+    print(f"run {seed}: killed one {who} {point}; {past} matches are past", flush=True)
 
 
 def rows_taken(found: dict[int, list[oracle.Row]]) -> Callable[[DataFrame, int], None]:

@@ -17,6 +17,7 @@ from tidings.storage import record_log
 from tidings.storage.record_log import RecordLog, is_damaged, read_records
 
 RECORDS = st.lists(st.binary(min_size=1, max_size=40), min_size=1, max_size=8)
+SIZES = st.lists(st.sampled_from([3, 700, 5_000, 9_000]), min_size=1, max_size=12)
 
 
 def written(path: Path, records: list[bytes], position: int = 0) -> None:
@@ -88,3 +89,37 @@ def test_a_full_disk_is_told_and_the_record_is_not_there(tmp_path: Path, monkeyp
     log.append(b"two")
     log.close()
     assert read(tmp_path / "log") == [b"one", b"there is room for this one", b"two"]
+
+
+@examples(60)
+@given(SIZES, st.data())
+def test_large_records_and_small_ones_are_read_in_order_and_none_of_those_that_failed(
+    tmp_path_factory: pytest.TempPathFactory, sizes: list[int], data: st.DataObject
+) -> None:
+    path, written_whole, pwrite = tmp_path_factory.mktemp("log") / "log", list[bytes](), os.pwrite
+
+    def full(file: int, content: bytes, at: int) -> int:
+        """Half of it fits, and nothing more."""
+        pwrite(file, content[: len(content) // 2], at)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(record_log, "STEP_BYTES", 4096)
+        patch.setattr(record_log, "LARGE_BYTES", 4096)
+        log = RecordLog(path)
+        for number, size in enumerate(sizes):
+            record = bytes([number + 1]) * size
+            match data.draw(st.sampled_from(["whole", "whole", "full", "reopened"])):
+                case "full" if size >= 4096:
+                    with patch.context() as broken, pytest.raises(DataError, match="No space left"):
+                        broken.setattr(os, "pwrite", full)
+                        log.append(record)
+                    continue
+                case "reopened":
+                    log.close()
+                    log = RecordLog(path, [0, *(end for _, end in read_records(path))][-1])
+            log.append(record)
+            written_whole.append(record)
+            found = [*read_records(path)]
+            assert [each for each, _ in found] == written_whole and not is_damaged(path, found[-1][1])
+        log.close()

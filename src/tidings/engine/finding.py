@@ -7,6 +7,7 @@ from itertools import repeat
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from tidings.analysis import ENGLISH, Analyser
 from tidings.engine.nothing_kept import PAST
@@ -48,16 +49,21 @@ class PastFinder:
         doubtful = [each for each in found if not each.is_sure.all()]
         if not doubtful:
             return found
-        rows = KeptRows.joined([each.to_verify() for each in doubtful])
+        if all(each.is_of_text for each in asked):
+            texts = pa.concat_arrays([each.texts_to_verify() for each in doubtful])
+            answers = self._verifier.with_text(texts, meaning)
+        else:
+            answers = self._verifier.answering(KeptRows.joined([each.to_verify() for each in doubtful]), meaning)
         ends = np.cumsum([np.count_nonzero(~each.is_sure) for each in doubtful])
-        verified = iter(np.split(self._verifier.answering(rows, meaning), ends[:-1]))
+        verified = iter(np.split(answers, ends[:-1]))
         return [each if each.is_sure.all() else each.verified(next(verified)) for each in found]
 
     def subscribed(self, row: IndexRow, found: Iterable[FoundInBlock]) -> Subscribed:
         """What the subscription of a row gets: the matches with what was found."""
         name, subscriber, tag, _, version, since, _ = row
         posts = [post for each in found for post in each.ids()]
-        past = map(Match, posts, repeat(name), repeat(subscriber), repeat(tag), repeat(version))
+        of_one = zip(posts, repeat(name), repeat(subscriber), repeat(tag), repeat(version), strict=False)
+        past = map(tuple.__new__, repeat(Match), of_one)  # half the time of calling Match
         return Subscribed(name, past, since >= self._kept.whole_since)
 
 

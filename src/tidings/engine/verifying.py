@@ -45,6 +45,11 @@ class Verifier:
         with self._turn:
             return matching(rows, self._alone(meaning))
 
+    def with_text(self, texts: pa.LargeStringArray, meaning: Meaning) -> npt.NDArray[np.bool_]:
+        """Whether each of some texts answers a query that asks for nothing else."""
+        with self._turn:
+            return _found(pa.table({"text": texts}), self._alone(meaning))
+
     def _alone(self, meaning: Meaning) -> Snapshot:
         """Of an index that has this query alone. It knows the words of posts that the one before has read."""
         before, self._index = self._index, GuardIndex(self._analyser)
@@ -58,9 +63,16 @@ def matching(rows: KeptRows, snapshot: Snapshot) -> npt.NDArray[np.bool_]:
     tables, odd = tables_of(rows)
     does = np.zeros(len(rows), dtype=np.bool_)
     for places, table in tables:
-        does[places[snapshot.match(Publications.trusted(table)).rows()]] = True
+        does[places] = _found(table, snapshot)
     for place, post in zip(odd.tolist(), rows.taken(odd).publications(), strict=True):
         does[place] = len(snapshot.match_one(post)) > 0
+    return does
+
+
+def _found(table: pa.Table, snapshot: Snapshot) -> npt.NDArray[np.bool_]:
+    """Whether each row of a canonical table matches anything."""
+    does = np.zeros(table.num_rows, dtype=np.bool_)
+    does[snapshot.match(Publications.trusted(table)).rows()] = True
     return does
 
 

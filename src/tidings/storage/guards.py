@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tidings.index.predicates import range_keys
-from tidings.language import Conjunction, ResolvedAtom, Sequence
-from tidings.language.atoms import FieldPrefix, FieldWords
+from tidings.language import Conjunction, FormPrefix, ResolvedAtom, Sequence
+from tidings.language.atoms import FieldPrefix, FieldWords, FoldedTag
 from tidings.model import Publication, Rectangle
 from tidings.model.query import (
     Contains,
@@ -37,6 +37,7 @@ MAX_KEY_CHARS = 256
 WORD = "w"
 """The keys of words begin with it."""
 
+_OF_TEXT = (Sequence, FormPrefix, FoldedTag)
 _FIELDS = ("id", "text", "ts", "lat", "lon", "topic")
 
 
@@ -54,7 +55,8 @@ class KeptGuard:
     """What a publication has that answers a conjunction: a key of each of ``keys``, none of ``without``, one of the
     ``ids`` if any, a number in each of the ``ranges``, a place in one rectangle of each of the ``regions``.
 
-    ``is_exact``: one that has all this does answer it. Others have to be verified.
+    ``is_exact``: one that has all this does answer it. Others have to be verified, by their text alone if the
+    conjunction ``is_of_text``.
     """
 
     keys: tuple[tuple[str, ...], ...] = ()
@@ -63,6 +65,7 @@ class KeptGuard:
     ranges: tuple[NumberRange, ...] = ()
     regions: tuple[tuple[Rectangle, ...], ...] = ()
     is_exact: bool = False
+    is_of_text: bool = False
 
     @classmethod
     def of(cls, conjunction: Conjunction) -> KeptGuard:
@@ -76,6 +79,7 @@ class KeptGuard:
             tuple(_range(atom) for atom in required if isinstance(atom, Range) and atom.name not in ("text", "topic")),
             tuple(atom.region.bounds() for atom in required if isinstance(atom, Within)),
             len(plain) == len(required) and len(without) == len(conjunction.forbidden),
+            all(isinstance(atom, _OF_TEXT) for atom in (*required, *conjunction.forbidden)),
         )
 
 

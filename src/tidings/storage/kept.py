@@ -10,6 +10,7 @@ A folder has ``log-N`` and ``block-N`` for the part that begins with number N, a
 from __future__ import annotations
 
 import logging
+import re
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -32,6 +33,9 @@ PART_BYTES = 16 << 20
 """A part is at most so large."""
 
 PAGE, LOG, FILE = "past.json", "log-", "block-"
+FORMAT = 1
+"""Of the page and of the logs; a block says its own."""
+
 
 _log = logging.getLogger(__name__)
 
@@ -184,6 +188,8 @@ class KeptPublications(KeptParts):
         for left in folder.glob("*.tmp"):  # a process died while it wrote this
             left.unlink()
         firsts = parts_in(folder)
+        if others := _others(folder):
+            _log.warning("%s in %s is nothing that this tidings has kept, and is left alone", others[0], folder)
         page = _page(folder / PAGE, is_new=not firsts)
         self._from = now if page is None else page.get("from", now)
         expected = None if page is None else page.get("oldest")
@@ -214,10 +220,9 @@ class KeptPublications(KeptParts):
                 return part
         if not log.exists():
             return None
-        read_log(part, log)
-        if is_damaged(log, part.position):
+        if problem := _problem_of(part, log):
             sound = log.read_bytes()[: part.position]
-            self._set_aside(log, f"{str(log)!r} is damaged after {part.posts:,} publications", now)
+            self._set_aside(log, problem, now)
             log.write_bytes(sound)
         if not part.posts:
             log.unlink()
@@ -236,8 +241,9 @@ class KeptPublications(KeptParts):
         """Say which parts there are, and since when all is kept."""
         if self._folder is not None:
             oldest, newest = min(parts, default=None), max(parts, default=None)
+            page = {"format": FORMAT, "from": self._from, "oldest": oldest, "newest": newest}
             with self._speaking():
-                replace_json(self._folder / PAGE, checked({"from": self._from, "oldest": oldest, "newest": newest}))
+                replace_json(self._folder / PAGE, checked(page))
 
     @contextmanager
     def _speaking(self) -> Iterator[None]:
@@ -255,6 +261,12 @@ def parts_in(folder: Path) -> list[int]:
     return sorted({int(name) for name in names if name.isdigit()})
 
 
+def _others(folder: Path) -> list[str]:
+    """The files of a folder that nobody here has written."""
+    own = re.compile(rf"{PAGE}|lock|({LOG}|{FILE})\d+|damaged-.*")
+    return sorted(path.name for path in folder.iterdir() if not own.fullmatch(path.name))
+
+
 def read_log(part: KeptPart, log: Path) -> None:
     """Let a part have what was appended to its log since it was read."""
     for record, position in read_records(log, part.position):
@@ -262,10 +274,22 @@ def read_log(part: KeptPart, log: Path) -> None:
         part.position = position
 
 
+def _problem_of(part: KeptPart, log: Path) -> str:
+    """What is wrong with a log; what comes before that is in the part now."""
+    try:
+        read_log(part, log)
+    except DataError as error:
+        return f"{str(log)!r} cannot be read after {part.posts:,} publications: {error}"
+    return f"{str(log)!r} is damaged after {part.posts:,} publications" if is_damaged(log, part.position) else ""
+
+
 def _page(path: Path, is_new: bool) -> dict[str, Any] | None:
     """What the page of a folder says; None if it cannot be read."""
     try:
-        return read_page(path)
+        page = read_page(path)
+        if page.get("format", FORMAT) != FORMAT:
+            raise ValueError(f"it has the format {page['format']!r}, this tidings reads {FORMAT}")
+        return page
     except FileNotFoundError:
         return {} if is_new else None
     except (OSError, ValueError) as error:

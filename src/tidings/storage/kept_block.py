@@ -128,16 +128,24 @@ class KeptBlock:
         for each, own in zip(asked, found, strict=True):
             if each.is_exact:
                 is_sure |= np.isin(places, own, assume_unique=True) if len(found) > 1 else True
-        chosen = np.flatnonzero(self._within(places, window))[::-1]
-        return FoundInBlock(self, places[chosen], is_sure[chosen])
+        chosen = self._within(places, window)
+        if chosen is not None:
+            places, is_sure = places[chosen], is_sure[chosen]
+        return FoundInBlock(self, places[::-1], is_sure[::-1])
 
-    def _within(self, places: IdArray, window: Window) -> npt.NDArray[np.bool_]:
+    def _within(self, places: IdArray, window: Window) -> npt.NDArray[np.bool_] | None:
+        """Which of some places are in a window; None if all publications of the block are."""
         rows, (since, until, now, before, version) = self.rows, window
+        first, last, first_end, newest = rows.limits
+        is_whole = since <= first and last < until and now < first_end and newest < version
+        if is_whole and self.first + len(self) <= before:
+            return None
         happened = rows.happened[places]
         chosen = (since <= happened) & (happened < until) & (now < rows.ends[places])
         if self.first + len(self) > before:
             chosen &= places < before - self.first
-        return chosen & (rows.version[places] < version)
+        within: npt.NDArray[np.bool_] = chosen & (rows.version[places] < version)
+        return within
 
     def _places(self, asked: KeptGuard) -> IdArray:
         """Those that may answer a conjunction."""
@@ -200,7 +208,15 @@ class FoundInBlock:
 
     def to_verify(self) -> KeptRows:
         """Those that may answer the query."""
-        return self.block.rows.taken(self.places if not self.is_sure.any() else self.places[~self.is_sure])
+        return self.block.rows.taken(self._doubtful)
+
+    def texts_to_verify(self) -> pa.LargeStringArray:
+        """Their texts."""
+        return self.block.rows.texts.take(pa.array(self._doubtful))
+
+    @property
+    def _doubtful(self) -> IdArray:
+        return self.places[~self.is_sure] if self.is_sure.any() else self.places
 
     def without(self, left_out: npt.NDArray[np.bool_]) -> FoundInBlock:
         """Without some of them."""

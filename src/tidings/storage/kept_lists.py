@@ -31,6 +31,8 @@ class KeptLists:
     @classmethod
     def of(cls, keys: pa.LargeStringArray, numbers: IntArray, places: IdArray, values: IntArray) -> KeptLists:
         """Of entries in order of their places: entry i says that place i has the key of number i. Each key is used."""
+        if not len(keys):  # most posts have nothing but words
+            return cls(StringTable.empty(), np.zeros(1, dtype=np.int64), _NONE, NO_VALUES)
         counts = np.bincount(numbers, minlength=len(keys))
         order = sorted_by_number(numbers, counts)
         starts = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 
 from tidings.analysis.vocabulary import WordSets
 from tidings.arrays import IntArray
-from tidings.model import Publication
+from tidings.model import DataError, Publication
 from tidings.model.publication import FIELDS
 from tidings.tables.canonical import INSTANT
 from tidings.tables.columns import ABSENT, column_keys, instant_key, is_instant, place_columns
@@ -100,10 +100,15 @@ class KeptTable:
         return int(self.table.num_rows)
 
     def packed(self) -> list[Buffer]:
-        sink = pa.BufferOutputStream()
+        measured = pa.MockOutputStream()
+        self._write(measured)
+        buffer = pa.allocate_buffer(measured.size())  # one that grows is copied over and over
+        self._write(pa.FixedSizeBufferWriter(buffer))
+        return [_TABLE.pack(_MANY, self.came, self.ends, self.version), memoryview(buffer)]
+
+    def _write(self, sink: pa.NativeFile) -> None:
         with pa.ipc.new_stream(sink, self.table.schema) as stream:
             stream.write_table(self.table)
-        return [_TABLE.pack(_MANY, self.came, self.ends, self.version), memoryview(sink.getvalue())]
 
     def rows(self) -> KeptRows:
         table, count = self.table, self.posts
@@ -122,10 +127,12 @@ class KeptTable:
 
 
 def unpacked(record: bytes) -> KeptRow | KeptTable:
-    """What ``packed`` wrote."""
+    """What ``packed`` wrote; DataError if that was not this tidings."""
     if record[:1] == _MANY:
         _, came, ends, version = _TABLE.unpack_from(record)
         return KeptTable(came, ends, version, pa.ipc.open_stream(pa.py_buffer(record)[_TABLE.size :]).read_all())
+    if record[:1] != _ONE:
+        raise DataError(f"a publication was kept as {record[:1]!r}, which this tidings does not know")
     _, *values, id_bytes, text_bytes = _ROW.unpack_from(record)
     id_end = _ROW.size + id_bytes
     text_end = id_end + text_bytes
@@ -182,6 +189,11 @@ class KeptRows:
         taken: list[Any] = [one[places] for one in columns]
         taken += [self.ids.take(chosen), self.texts.take(chosen), rests]
         return KeptRows(*taken)
+
+    @cached_property
+    def limits(self) -> tuple[int, int, int, int]:
+        """When the first and the last of them happened, when the first of them ends, and the newest version."""
+        return int(self.happened.min()), int(self.happened.max()), int(self.ends.min()), int(self.version.max())
 
     @cached_property
     def with_rest(self) -> list[int]:

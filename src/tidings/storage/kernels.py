@@ -1,4 +1,4 @@
-"""In which order do entries lie by key? Counted, not compared."""
+"""In which order do entries, and the rows of sets, lie by key? Counted, not compared."""
 
 # numba takes no annotations: shapes and types are in the docstrings.
 # mypy: disallow_untyped_defs=False
@@ -20,3 +20,17 @@ def sort_by_number(numbers, ends, order):
         number = numbers[entry]
         order[ends[number]] = entry
         ends[number] += 1
+
+
+@numba.njit(cache=True, nogil=True)
+def list_by_number(offsets, ids, ends, places):
+    """``places`` int32[n]: the rows that have each of the ``ids`` int32[n], by id and in order.
+
+    Row r has ``ids[offsets[r] : offsets[r + 1]]``. ``ends`` int64[ids]: where the list of each id begins; afterwards,
+    where it ends.
+    """
+    for row in range(len(offsets) - 1):
+        for at in range(offsets[row], offsets[row + 1]):
+            number = ids[at]
+            places[ends[number]] = row
+            ends[number] += 1

@@ -4,6 +4,8 @@ Copying into a mapped file takes a microsecond and no system call. What was copi
 the end of the process, however that comes. Room is made ahead, with zeros, so a full disk is told by the call that
 needs room and never by a signal. A record is its length, the CRC-32 of its bytes, and its bytes; a length of zero is
 the end. Of a record that was being copied when the process died the checksum is wrong.
+
+A large record is written: that is one copy, where room made ahead takes three.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from __future__ import annotations
 import mmap
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from struct import Struct
 
@@ -19,6 +21,9 @@ from tidings.model import DataError
 
 STEP_BYTES = 1 << 20
 """A file grows by so much at least."""
+
+LARGE_BYTES = 1 << 16
+"""From this size on a record is written, and not copied into the map."""
 
 _HEAD = Struct("<II")
 _END_BYTES = _HEAD.size
@@ -46,18 +51,13 @@ class RecordLog:
     def append(self, *pieces: bytes | memoryview) -> None:
         """Add a record, which may come in pieces. When this returns, it outlives the process; if it fails, nothing was
         added."""
-        start, crc = self._position, 0
-        end = start + _HEAD.size + sum(map(len, pieces))
-        if end + _END_BYTES > self._room or self._map is None:
-            self._make_room(end + _END_BYTES)
-        assert self._map is not None
+        crc = 0
         for piece in pieces:
             crc = zlib.crc32(piece, crc)
-        at = start
-        for piece in (_HEAD.pack(end - start - _HEAD.size, crc), *pieces):
-            self._map[at : at + len(piece)] = piece
-            at += len(piece)
-        self._position = end
+        size_bytes = sum(map(len, pieces))
+        keep = self._copy if size_bytes < LARGE_BYTES else self._write
+        keep((_HEAD.pack(size_bytes, crc), *pieces))
+        self._position += _HEAD.size + size_bytes
 
     def close(self) -> None:
         if self._map is not None:
@@ -65,18 +65,45 @@ class RecordLog:
             self._map = None
         self._file.close()
 
+    def _copy(self, pieces: Sequence[bytes | memoryview]) -> None:
+        at = self._position
+        end = at + sum(map(len, pieces)) + _END_BYTES
+        if end > self._room or self._map is None:
+            self._make_room(end)
+        assert self._map is not None
+        for piece in pieces:
+            self._map[at : at + len(piece)] = piece
+            at += len(piece)
+
+    def _write(self, pieces: Sequence[bytes | memoryview]) -> None:
+        """The file may end with the record then; whoever copies the next one makes room behind it."""
+        at = self._position
+        try:
+            for piece in map(memoryview, pieces):
+                done = 0
+                while done < len(piece):
+                    done += os.pwrite(self._file.fileno(), piece[done:], at + done)
+                at += done
+        except OSError as error:
+            os.ftruncate(self._file.fileno(), self._room)
+            if self._position < self._room:
+                self._clear(self._position, self._room)
+            raise self._full(error) from error
+        self._room = max(self._room, at)
+
     def _make_room(self, size: int) -> None:
         room = -(-size // STEP_BYTES) * STEP_BYTES
         try:
             write_zeros(self._file.fileno(), self._room, room)
             mapped = mmap.mmap(self._file.fileno(), room)
         except OSError as error:
-            raise DataError(
-                f"cannot keep a publication in {str(self._path)!r}: {error.strerror or error}; make room"
-            ) from error
+            raise self._full(error) from error
         if self._map is not None:
             self._map.close()
         self._map, self._room = mapped, room
+
+    def _full(self, error: OSError) -> DataError:
+        return DataError(f"cannot keep a publication in {str(self._path)!r}: {error.strerror or error}; make room")
 
     def _clear(self, position: int, size: int) -> None:
         """Remove what is left of a record that was not finished: the one after it must not seem to go on."""

@@ -17,8 +17,10 @@ import pyarrow as pa
 from tidings.analysis.vocabulary import TermSets, Vocabulary, WordSets
 from tidings.arrays import IdArray, IntArray
 from tidings.arrays.growing import Growing
+from tidings.arrays.strings import StringTable
 from tidings.storage.guards import WORD
-from tidings.storage.kept_lists import NO_VALUES, TEXT, KeptLists, sorted_by_number
+from tidings.storage.kept_lists import NO_VALUES, TEXT, KeptLists
+from tidings.storage.kernels import list_by_number
 
 _NONE = np.zeros(0, dtype=np.int32)
 
@@ -37,33 +39,30 @@ class WordLists:
 
     def with_word(self, word: str) -> IdArray:
         """The places of the publications that have a word."""
-        numbers, starts, places = self._lists
+        numbers, starts, places = self.by_number
         number = self.vocabulary.find(word)
         at = int(np.searchsorted(numbers, number))
         return places[starts[at] : starts[at + 1]] if at < len(numbers) and numbers[at] == number else _NONE
 
     @cached_property
-    def _lists(self) -> tuple[IntArray, IntArray, IdArray]:
-        """The numbers of their words, where the list of each begins, and the lists."""
+    def by_number(self) -> tuple[IntArray, IntArray, IdArray]:
+        """The numbers of their words in order, where the list of each begins, and the lists."""
         counts = np.bincount(self.sets.ids)
         numbers = np.flatnonzero(counts)
-        order = sorted_by_number(self.sets.ids, counts)
-        return numbers, np.concatenate([[0], np.cumsum(counts[numbers])]), _places(self.sets)[order]
+        places = np.empty(len(self.sets.ids), dtype=np.int32)
+        list_by_number(self.sets.offsets, self.sets.ids, np.cumsum(counts) - counts, places)
+        return numbers, np.concatenate([[0], np.cumsum(counts[numbers])]), places
 
 
 def named(parts: Sequence[WordLists]) -> KeptLists:
     """The same lists by the names of the words, of publications one behind the other."""
-    codes: dict[str, int] = {}
-    found = [np.zeros(0, dtype=np.int64)] * len(parts)
-    for vocabulary in {id(part.vocabulary): part.vocabulary for part in parts}.values():
-        own = [number for number, part in enumerate(parts) if part.vocabulary is vocabulary]
-        used = np.flatnonzero(np.bincount(np.concatenate([parts[number].sets.ids for number in own])))
-        code_of = np.empty(int(used[-1]) + 1 if len(used) else 0, dtype=np.int64)
-        code_of[used] = [codes.setdefault(word, len(codes)) for word in vocabulary.some(used.tolist())]
-        for number in own:
-            found[number] = code_of[parts[number].sets.ids]
-    places = _places(TermSets.joined([part.sets for part in parts]))
-    return KeptLists.of(pa.array([WORD + word for word in codes], TEXT), np.concatenate(found), places, NO_VALUES)
+    if len({id(part.vocabulary) for part in parts}) > 1:
+        anew = WordNumbers(Vocabulary())
+        parts = [anew.of(WordSets(part.vocabulary, part.sets)) for part in parts]
+    joined = WordLists.joined(parts)
+    numbers, starts, places = joined.by_number
+    keys = [WORD + word for word in joined.vocabulary.some(numbers.tolist())]
+    return KeptLists(StringTable.of(pa.array(keys, TEXT)), starts, places, NO_VALUES)
 
 
 class WordNumbers:
@@ -80,8 +79,3 @@ class WordNumbers:
         known = self._known.setdefault(words.vocabulary, Growing(np.int32))
         known.extend(self.vocabulary.add_all(words.vocabulary.since(len(known))))
         return WordLists(self.vocabulary, TermSets(words.sets.offsets, known.array[words.sets.ids]))
-
-
-def _places(sets: TermSets) -> IdArray:
-    """The publication of each word."""
-    return np.repeat(np.arange(len(sets), dtype=np.int32), np.diff(sets.offsets))
