@@ -76,7 +76,8 @@ def row(played: Played) -> dict[str, Any]:
         metric: [
             outcome.error(metric)
             for outcome in recording.estimates.outcomes
-            if outcome.at_s > joined_s and not outcome.begun_s - BEFORE_SESSION_S < rise <= outcome.at_s
+            if outcome.begun_s - BEFORE_SESSION_S > joined_s
+            and not outcome.begun_s - BEFORE_SESSION_S < rise <= outcome.at_s
         ]
         for metric in Metric
     }
