@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -9,7 +10,9 @@ from pathlib import Path
 from time import process_time
 from typing import Any
 
+from benchmarks.result import Result
 from tidings.balancing.padres import Metric
+from tidings.simulate.chaos import faults_of
 from tidings.simulate.record import Recording, record
 from tidings.simulate.scenario import Scenario, read_scenario
 from tidings.simulate.topology import equal_brokers
@@ -112,6 +115,19 @@ def row(played: Played) -> dict[str, Any]:
         "deliveries": whole.deliveries,
         "cpu_s": round(played.cpu_s, 1),
     }
+
+
+def seeds_result(seeds: range, broken: int, cpu_s: float) -> Result:
+    """What came of small worlds with these seeds."""
+    figures = {
+        "worlds": len(seeds),
+        "first_seed": seeds.start,
+        "broken": broken,
+        "cpu_s": round(cpu_s, 1),
+        "ms_each": round(1000 * cpu_s / len(seeds), 1),
+    }
+    kinds = Counter(str(faults_of(seed)) for seed in seeds)
+    return Result("padres seeds", "small random worlds", figures | {f"with_{kind}": n for kind, n in kinds.items()})
 
 
 def _local() -> Iterator[Run]:
