@@ -19,9 +19,6 @@ from tidings.simulate.topology import equal_brokers
 
 SCENARIOS = Path(__file__).parents[2] / "docs" / "scenarios"
 
-BEFORE_SESSION_S = 120.0
-"""How long before a session is noticed the load may have been measured that its estimates start from."""
-
 
 class PadresFigure(StrEnum):
     """local: Fig. 12, 14, 15, 16, 18. random: Fig. 13, 15d. churn: Fig. 12g, h. edges: Fig. 17. clusters: Fig. 20.
@@ -74,16 +71,8 @@ def row(played: Played) -> dict[str, Any]:
     end = recording.samples[-1].at_s
     rise = scenario.publishers.increase_at_s or end
     before, after = recording.between(rise - 600, rise), recording.between(end - 600, end)
-    whole, joined_s = recording.between(0, end), scenario.subscribers.join_within_s
-    errors = {
-        metric: [
-            outcome.error(metric)
-            for outcome in recording.estimates.outcomes
-            if outcome.begun_s - BEFORE_SESSION_S > joined_s
-            and not outcome.begun_s - BEFORE_SESSION_S < rise <= outcome.at_s
-        ]
-        for metric in Metric
-    }
+    whole, outcomes = recording.between(0, end), recording.foreseeable_outcomes()
+    errors = {metric: [outcome.error(metric) for outcome in outcomes] for metric in Metric}
     return {
         "run": played.run.name,
         "input_spread_before": round(before.spread("input_ratio"), 3),

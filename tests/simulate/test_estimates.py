@@ -9,6 +9,8 @@ from tests.balancing.padres.brokers import edge
 from tidings.balancing.padres import Expectation, Metric, Metrics
 from tidings.balancing.padres.metrics import mean
 from tidings.simulate.estimates import MOST_WINDOWS, EstimateLog, Outcome
+from tidings.simulate.record import Recording
+from tidings.simulate.scenario import scenario_of
 
 LOW, HIGH = Metrics(0.2, 0.01, 0.5), Metrics(0.25, 0.01, 0.4)
 
@@ -73,3 +75,12 @@ def test_a_session_counts_only_if_neither_broker_begins_another_one_before(world
     for _ in range(MOST_WINDOWS):
         log.look(world)
     assert [(outcome.broker, outcome.estimated) for outcome in log.outcomes] == [("B3", HIGH), ("B2", HIGH)]
+
+
+def test_joining_and_the_rise_of_rates_cannot_be_foreseen() -> None:
+    """Estimates start from a load of two minutes before at most."""
+    plan = {"publishers": {"increase_at_s": 3000}, "subscribers": {"join_within_s": 1000}}
+    times = [(1110, 1200), (1150, 1260), (2800, 2999), (2900, 3010), (3110, 3200), (3130, 3250)]
+    log = EstimateLog([Outcome(begun, ended, "B1", LOW, LOW) for begun, ended in times])
+    found = Recording(scenario_of(plan), estimates=log).foreseeable_outcomes()
+    assert [outcome.begun_s for outcome in found] == [1150, 2800, 3130]
