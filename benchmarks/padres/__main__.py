@@ -14,6 +14,7 @@ from tidings.model import TidingsError
 app = typer.Typer(name="benchmarks.padres", help="The evaluation of PADRES.", no_args_is_help=True)
 
 HowToPrint = Annotated[Format, typer.Option("--format", help="How to print.")]
+SAVE_EVERY = 1_000
 Save = Annotated[Path | None, typer.Option(help="Also write the figures with their origin to this file.")]
 
 
@@ -63,32 +64,28 @@ def seeds(
     output_format: HowToPrint = Format.table,
     save: Save = None,
 ) -> None:
-    """Play small random worlds with faults; each one that breaks a promise is told, and its seed brings it again."""
-    from collections import Counter
+    """Play small random worlds with faults; each one that breaks a promise is told, and its seed brings it again.
+
+    A hundred thousand take long: the file is written after every thousand, with what was played until then.
+    """
     from time import process_time
 
+    from benchmarks.padres.experiments import seeds_result
     from benchmarks.printing import print_figures
-    from benchmarks.result import Result
     from tidings.cli.output import progress
-    from tidings.simulate.chaos import faults_of, search
+    from tidings.simulate.chaos import search
 
-    begun, failures = process_time(), 0
+    begun, failures, played = process_time(), 0, 0
     with progress("worlds", count) as advance:
-        for failure in search(range(first, first + count), advance):
-            failures += 1
-            say(f"seed {failure.seed} ({failure.faults}): {failure.problem}", err=True)
-    took = process_time() - begun
-    kinds = Counter(str(faults_of(seed)) for seed in range(first, first + count))
-    figures = {
-        "worlds": count,
-        "first_seed": first,
-        "broken": failures,
-        "cpu_s": round(took, 1),
-        "ms_each": round(1000 * took / count, 1),
-    }
-    result = Result("padres seeds", "small random worlds", figures | {f"with_{kind}": n for kind, n in kinds.items()})
-    if save:
-        result.save(save)
+        while played < count:
+            chunk = range(first + played, first + min(played + SAVE_EVERY, count))
+            for failure in search(chunk, advance):
+                failures += 1
+                say(f"seed {failure.seed} ({failure.faults}): {failure.problem}", err=True)
+            played += len(chunk)
+            result = seeds_result(range(first, chunk.stop), failures, process_time() - begun)
+            if save:
+                result.save(save)
     print_figures(result, output_format)
     if failures:
         raise typer.Exit(1)

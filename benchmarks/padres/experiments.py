@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -9,15 +10,14 @@ from pathlib import Path
 from time import process_time
 from typing import Any
 
+from benchmarks.result import Result
 from tidings.balancing.padres import Metric
+from tidings.simulate.chaos import faults_of
 from tidings.simulate.record import Recording, record
 from tidings.simulate.scenario import Scenario, read_scenario
 from tidings.simulate.topology import equal_brokers
 
 SCENARIOS = Path(__file__).parents[2] / "docs" / "scenarios"
-
-BEFORE_SESSION_S = 120.0
-"""How long before a session is noticed the load may have been measured that its estimates start from."""
 
 
 class PadresFigure(StrEnum):
@@ -71,15 +71,8 @@ def row(played: Played) -> dict[str, Any]:
     end = recording.samples[-1].at_s
     rise = scenario.publishers.increase_at_s or end
     before, after = recording.between(rise - 600, rise), recording.between(end - 600, end)
-    whole, joined_s = recording.between(0, end), scenario.subscribers.join_within_s
-    errors = {
-        metric: [
-            outcome.error(metric)
-            for outcome in recording.estimates.outcomes
-            if outcome.at_s > joined_s and not outcome.begun_s - BEFORE_SESSION_S < rise <= outcome.at_s
-        ]
-        for metric in Metric
-    }
+    whole, outcomes = recording.between(0, end), recording.foreseeable_outcomes()
+    errors = {metric: [outcome.error(metric) for outcome in outcomes] for metric in Metric}
     return {
         "run": played.run.name,
         "input_spread_before": round(before.spread("input_ratio"), 3),
@@ -111,6 +104,19 @@ def row(played: Played) -> dict[str, Any]:
         "deliveries": whole.deliveries,
         "cpu_s": round(played.cpu_s, 1),
     }
+
+
+def seeds_result(seeds: range, broken: int, cpu_s: float) -> Result:
+    """What came of small worlds with these seeds."""
+    figures = {
+        "worlds": len(seeds),
+        "first_seed": seeds.start,
+        "broken": broken,
+        "cpu_s": round(cpu_s, 1),
+        "ms_each": round(1000 * cpu_s / len(seeds), 1),
+    }
+    kinds = Counter(str(faults_of(seed)) for seed in seeds)
+    return Result("padres seeds", "small random worlds", figures | {f"with_{kind}": n for kind, n in kinds.items()})
 
 
 def _local() -> Iterator[Run]:

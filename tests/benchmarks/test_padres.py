@@ -61,6 +61,20 @@ def test_seeds_are_played() -> None:
     assert (figures["worlds"], figures["first_seed"], figures["broken"], figures["with_drops"]) == (4, 8, 0, 1)
 
 
+def test_what_was_played_so_far_is_in_the_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The run is killed by its fifth world: what was played in whole chunks is kept."""
+    monkeypatch.setattr("benchmarks.padres.__main__.SAVE_EVERY", 2)
+
+    def killed(seed: int) -> None:
+        if seed == 4:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("tidings.simulate.chaos.play", killed)
+    runner.invoke(app, ["seeds", "--count", "7", "--save", f"{tmp_path}/it.json"])
+    figures = json.loads((tmp_path / "it.json").read_text())["figures"]
+    assert (figures["worlds"], figures["with_none"]) == (4, 1)
+
+
 def test_a_seed_that_fails_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(seed: int) -> None:
         raise Violation(small_world(seed, Random(seed), Faults.NONE), "all is lost")

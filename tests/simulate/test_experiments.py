@@ -61,11 +61,9 @@ def test_control_messages_are_at_most_two_in_a_thousand_after_convergence(local:
 
 
 def test_loads_are_estimated_within_a_few_percent(local: Recording) -> None:
-    """The paper has 8 % for the input, as we do, and 3 % for the output, which we do not reach."""
-    joined = local.scenario.subscribers.join_within_s
-    outcomes = [outcome for outcome in local.estimates.outcomes if outcome.at_s > joined]
+    outcomes = local.foreseeable_outcomes()
     assert len(outcomes) >= 4
-    for metric, limit in ((Metric.INPUT, 0.10), (Metric.OUTPUT, 0.15)):
+    for metric, limit in ((Metric.INPUT, 0.08), (Metric.OUTPUT, 0.08)):
         assert sum(outcome.error(metric) for outcome in outcomes) / len(outcomes) <= limit
 
 

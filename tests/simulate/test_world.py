@@ -5,10 +5,12 @@ from random import Random
 import pytest
 
 from tidings.balancing.padres import EdgeBalancer
+from tidings.model import Publication
 from tidings.simulate.audit import Violation
 from tidings.simulate.chaos import Faults, faults_of, play, search, small_world
 from tidings.simulate.links import Weather
 from tidings.simulate.topology import global_experiment, local_experiment
+from tidings.simulate.world import World
 
 SEEDS = range(6)
 
@@ -43,6 +45,21 @@ def test_the_same_seed_is_the_same_run() -> None:
     one, same, other = (play(seed, Faults.DROPS) for seed in (7, 7, 8))
     assert (one.clock.events, one.recent) == (same.clock.events, same.recent)
     assert one.clock.events != other.clock.events
+
+
+def test_publishers_begin_at_different_days_and_go_on_from_there() -> None:
+    """In step they would publish the same days, and the loads of all brokers would swing together."""
+    world = World(1, local_experiment())
+    days = [Publication(str(day), attributes={"day": day}) for day in range(60)]
+    for number in range(10):
+        world.add_publisher(f"p{number}", "B0", "[day,>,-1]", days, 1.0)
+    began = [publisher.next for publisher in world.publishers.values()]
+    assert len(set(began)) > 5
+    world.run(100)
+    assert all(publisher.next < 60 for publisher in world.publishers.values())
+    again = World(1, local_experiment())
+    again.add_publisher("p0", "B0", "[day,>,-1]", days, 1.0)
+    assert again.publishers["p0"].next == began[0]
 
 
 def test_an_audit_changes_nothing() -> None:

@@ -62,13 +62,14 @@ class Audit:
 
     def delivered(self, world: World, broker: str, came: int, fresh: int, packet: InFlight) -> None:
         """A publication comes to some subscribers; ``fresh`` are those whose application gets it."""
-        number, clients, bit = packet.number, world.clients, world.roster.bit
+        number, clients = packet.number, world.clients
         answers = world.universe.answers(packet.publication)
+        news = set(world.roster.names(fresh))
         for name in world.roster.names(came):
             accepted = clients[name].migrant.accepts(number)
             interest = self._interests[name]
             problem = ""
-            if accepted != bool(fresh & bit(name)):
+            if accepted != (name in news):
                 problem = ", and its history disagrees with those of all"
             elif not answers >> interest.query & 1:
                 problem = ", who has not asked for it"

@@ -110,6 +110,8 @@ class Broker:
         self._queued_bytes = 0.0
         self._bytes_s = machine.bandwidth_bytes_s
         self._control_s = machine.control_s
+        self._matching_now_s = machine.matching_s(0)
+        self._room_bytes = machine.room_bytes(0)
         self.input: PriorityServer[tuple[Packet, str]] = PriorityServer(self._clock, self._matching_s, self._matched)
         self.output: PriorityServer[Outgoing] = PriorityServer(self._clock, self._sending_s, self._sent)
         self.is_alive = True
@@ -144,7 +146,7 @@ class Broker:
         if not self.is_alive:
             return
         if isinstance(packet, InFlight) and packet.payload is None:
-            if not self.machine.fits(len(self.subscribers), self._queued_bytes + MESSAGE_BYTES):
+            if self._queued_bytes + MESSAGE_BYTES > self._room_bytes:
                 self.counts.refused += 1
                 return
             self._meter.arrived()
@@ -158,7 +160,7 @@ class Broker:
     def _matching_s(self, item: tuple[Packet, str]) -> float:
         packet = item[0]
         if type(packet) is InFlight and packet.payload is None:
-            return self.machine.matching_s(len(self.subscribers))
+            return self._matching_now_s
         return self._control_s
 
     def _matched(self, item: tuple[Packet, str], duration: float) -> None:
@@ -206,7 +208,7 @@ class Broker:
     def _find_route(self, packet: InFlight) -> _Route:
         answers = self._universe.answers(packet.publication)
         masks = self.routing.masks
-        neighbours = tuple(name for name in self.routing.neighbours if masks[name] & answers)
+        neighbours = tuple([name for name in self.routing.neighbours if masks[name] & answers])
         hits = answers & masks[LOCAL]
         subscribers = self.attached.asking(hits)
         return _Route(answers, neighbours, hits, subscribers, subscribers.bit_count())
@@ -244,7 +246,7 @@ class Broker:
 
     def _join(self, join: Join) -> None:
         if self.attached.add(join.subscriber, join.query):
-            self._routes.clear()
+            self._note_subscribers()
             self._forward(self.routing.want(join.query, LOCAL))
         self._around.processed(self.name, join.subscriber)
         if join.session:
@@ -253,9 +255,15 @@ class Broker:
     def _part(self, subscriber: str) -> None:
         query = self.attached.remove(subscriber)
         if query is not None:
-            self._routes.clear()
+            self._note_subscribers()
             self._forward(self.routing.unwant(query, LOCAL))
         self._around.processed(self.name, subscriber)
+
+    def _note_subscribers(self) -> None:
+        """There is one more or one less: what hangs on their number is computed here, not for each publication."""
+        self._routes.clear()
+        self._matching_now_s = self.machine.matching_s(len(self.subscribers))
+        self._room_bytes = self.machine.room_bytes(len(self.subscribers))
 
     # --- sending
 
@@ -337,9 +345,7 @@ class Broker:
         self._forward(self.routing.unwant(query, LOCAL))
 
     def _set_control_mask(self) -> None:
-        self._control_mask = 0
-        for query in self._control.values():
-            self._control_mask |= 1 << query
+        self._control_mask = sum(1 << query for query in set(self._control.values()))
 
     def _begin_sampling(self, session: str, css: tuple[Key, ...]) -> None:
         """Subscribe locally to the other's CSS: such subscriptions go to no neighbour (TTL 0)."""
@@ -364,7 +370,8 @@ class Broker:
         sampling = self._sampling
         if self.is_alive and sampling is not None and sampling.session == session:
             self._sampling = None
-            self._tell(Profiled(session, sampling.press.profile(self._clock.now)))
+            profile = sampling.press.profile(self._clock.now)
+            self._tell(Profiled(session, replace(profile, rate=self._meter.rate)))
 
     def measure(self, now: float) -> Metrics:
         self.metrics = self._meter.close(now)
@@ -383,7 +390,7 @@ class Broker:
         return self.attached.poset
 
     def candidates(self, profile: LoadProfile) -> list[Candidate]:
-        return self.attached.candidates(profile)
+        return self.attached.candidates(profile, self._meter.output_bytes_s)
 
     def covers(self, wide: Key, narrow: Key) -> bool:
         assert isinstance(wide, int)

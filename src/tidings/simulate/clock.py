@@ -23,11 +23,14 @@ class Clock:
 
     def __init__(self, seed: int) -> None:
         self.now = 0.0
-        self.events = 0
-        """How many entries of the heap have happened. One of them may deliver to many subscribers."""
         self._draw = Random(seed).random
         self._heap: list[tuple[float, float, int, Callable[..., object], tuple[Any, ...]]] = []
         self._count = 0
+
+    @property
+    def events(self) -> int:
+        """How many entries of the heap have happened. One of them may deliver to many subscribers."""
+        return self._count - len(self._heap)
 
     def at(self, time: float, call: Callable[..., object], *args: object) -> None:
         """Call at that time, or now if it is over."""
@@ -41,10 +44,8 @@ class Clock:
 
     def run(self, until: float) -> None:
         """Let all events up to that time happen."""
-        heap, events = self._heap, self.events
+        heap = self._heap
         while heap and heap[0][0] <= until:
             self.now, _, _, call, args = heappop(heap)
-            events += 1
-            self.events = events
             call(*args)
         self.now = until

@@ -49,6 +49,6 @@ class Machine:
     def sending_s(self, size_bytes: float) -> float:
         return size_bytes / self.bandwidth_bytes_s
 
-    def fits(self, subscriptions: int, queued_bytes: float) -> bool:
-        """Whether the memory holds the subscriptions and the queues."""
-        return subscriptions * SUBSCRIPTION_BYTES + queued_bytes <= self.memory_mb * MB
+    def room_bytes(self, subscriptions: int) -> float:
+        """What of the memory is left for queues beside so many subscriptions."""
+        return self.memory_mb * MB - subscriptions * SUBSCRIPTION_BYTES

@@ -6,12 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tidings.balancing.padres import EdgeBalancer, Metrics
-from tidings.simulate.estimates import EstimateLog
+from tidings.simulate.estimates import EstimateLog, Outcome
 from tidings.simulate.scenario import Scenario
 from tidings.simulate.world import World
 
 WINDOW_S = 30.0
 LAST_S = 300.0
+BEFORE_SESSION_S = 120.0
+"""How long before a session is noticed the load may have been measured that its estimates start from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,15 @@ class Recording:
         """The last five minutes."""
         end = self.samples[-1].at_s
         return self.between(end - LAST_S, end)
+
+    def foreseeable_outcomes(self) -> list[Outcome]:
+        """Those of sessions after all have joined, without the rise of the rates between: nobody can foresee that."""
+        joined_s, rise_s = self.scenario.subscribers.join_within_s, self.scenario.publishers.increase_at_s
+        return [
+            outcome
+            for outcome in self.estimates.outcomes
+            if (since := outcome.begun_s - BEFORE_SESSION_S) > joined_s and not since < rise_s <= outcome.at_s
+        ]
 
     def last_move_s(self) -> float:
         """When a subscriber was told to move for the last time."""

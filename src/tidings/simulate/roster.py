@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from tidings.simulate.universe import bits
 
 HISTORY = 50_000
@@ -16,13 +14,14 @@ class SubscriberRoster:
     >>> roster = SubscriberRoster()
     >>> roster.bit("a"), roster.bit("b"), roster.bit("a")
     (1, 2, 1)
-    >>> list(roster.names(0b10))
-    ['b']
+    >>> roster.names(0b10)
+    ('b',)
     """
 
     def __init__(self) -> None:
         self._bits: dict[str, int] = {}
         self._names: list[str] = []
+        self._sets: dict[int, tuple[str, ...]] = {}
 
     def bit(self, name: str) -> int:
         """The bit of a subscriber; a new name gets the next one."""
@@ -32,9 +31,12 @@ class SubscriberRoster:
             self._names.append(name)
         return known
 
-    def names(self, subscribers: int) -> Iterator[str]:
-        for number in bits(subscribers):
-            yield self._names[number]
+    def names(self, subscribers: int) -> tuple[str, ...]:
+        """Who is in a set; remembered, because the same ones get publication after publication."""
+        known = self._sets.get(subscribers)
+        if known is None:
+            known = self._sets[subscribers] = tuple([self._names[number] for number in bits(subscribers)])
+        return known
 
 
 class Histories:

@@ -46,7 +46,7 @@ class Rules:
 
 @dataclass(slots=True)
 class Publisher:
-    """Publishes its quotes one after the other, so many a second."""
+    """Publishes its quotes one after the other, so many a second; ``next`` is the number of the one that follows."""
 
     name: str
     broker: str
@@ -54,7 +54,7 @@ class Publisher:
     quotes: Sequence[Publication]
     rate: float
     random: Random
-    published: int = 0
+    next: int = 0
 
 
 @dataclass(slots=True)
@@ -110,8 +110,13 @@ class World:
     # --- clients
 
     def add_publisher(self, name: str, broker: str, query: str, quotes: Sequence[Publication], rate: float) -> None:
-        """A publisher advertises a query now and then publishes; ``rate`` is in publications a second."""
-        publisher = Publisher(name, broker, self.universe.number(query), quotes, rate, self.random(name))
+        """A publisher advertises a query now and then publishes; ``rate`` is in publications a second.
+
+        It begins with any of its quotes: publishers that went through the same days in step would swing together.
+        """
+        random = self.random(name)
+        first = random.randrange(len(quotes))
+        publisher = Publisher(name, broker, self.universe.number(query), quotes, rate, random, first)
         self.publishers[name] = publisher
         self._advertise(publisher)
         self.clock.after(publisher.random.uniform(0, 1 / rate) + 1.0, self._publish_next, publisher)
@@ -155,8 +160,8 @@ class World:
     def _publish_next(self, publisher: Publisher) -> None:
         if not self.is_publishing:
             return
-        self._publish(publisher, publisher.quotes[publisher.published % len(publisher.quotes)])
-        publisher.published += 1
+        self._publish(publisher, publisher.quotes[publisher.next])
+        publisher.next = (publisher.next + 1) % len(publisher.quotes)
         self.clock.after(publisher.random.uniform(0.5, 1.5) / publisher.rate, self._publish_next, publisher)
 
     def _publish(self, publisher: Publisher, publication: Publication) -> None:

@@ -140,7 +140,17 @@ def test_an_empty_broker_gets_its_share_of_the_output_even_if_both_inputs_are_id
     giver = BrokerLoad(10.0, delay, 8, 9_000.0, 10_000.0)
     bargain = bargain_of(Metric.OUTPUT, giver, BrokerLoad(0.0, delay, 0, 0.0, 10_000.0))
     assert run(bargain)
-    assert bargain.taker.of(Metric.INPUT) <= bargain.giver.of(Metric.INPUT) + PARAMETERS.balance_threshold
+
+
+@pytest.mark.parametrize(("more", "moves"), [(0.04, True), (0.06, False)])
+def test_the_brake_of_phase_two_holds_where_a_session_for_the_inputs_would_follow(more: float, moves: bool) -> None:
+    """The taker's input is busier than the giver's already, but gets nothing on top: 0.1 triggers, 0.05 is steady."""
+    delay = DelayLine(0.0, 0.01)
+    giver = BrokerLoad(20.0, delay, 8, 9_000.0, 10_000.0)
+    taker = BrokerLoad(20.0 + 100 * more, delay, 0, 0.0, 10_000.0)
+    bargain = bargain_of(Metric.OUTPUT, giver, taker)
+    bargain._css_vector = 0b1111
+    assert bool(run(bargain)) is moves
 
 
 def test_an_overloaded_matcher_gives_until_it_is_below_the_lower_threshold() -> None:

@@ -97,3 +97,49 @@ def test_a_cluster_is_not_available_as_soon_as_one_edge_is(machine: StatusMachin
     assert status(machine) is Status.NOT_AVAILABLE
     machine.measured(CALM, now=60)
     assert status(machine) is Status.OK
+
+
+def at(machine: StatusMachine, begun: Status) -> None:
+    """Bring a machine into a state."""
+    machine.measured(HIGH if begun is Status.NOT_AVAILABLE else CALM, now=0)
+    if begun in (Status.BUSY, Status.STABILIZING):
+        machine.begin()
+    if begun is Status.STABILIZING:
+        machine.end(now=0, moved=True)
+        machine.measured(CALM, now=0)
+    assert machine.status is begun
+
+
+OK, NOT_AVAILABLE, BUSY, STABILIZING = Status.OK, Status.NOT_AVAILABLE, Status.BUSY, Status.STABILIZING
+STEADY, MOVING = Metrics(0.54, 0.01, 0.5), Metrics(0.56, 0.01, 0.5)
+TRANSITIONS = [
+    (OK, "calm", OK),
+    (OK, "high", NOT_AVAILABLE),
+    (OK, "begin", BUSY),
+    (NOT_AVAILABLE, "high", NOT_AVAILABLE),
+    (NOT_AVAILABLE, "calm", OK),
+    (NOT_AVAILABLE, "begin", BUSY),
+    (BUSY, "calm", BUSY),
+    (BUSY, "high", BUSY),
+    (BUSY, "moved", STABILIZING),
+    (BUSY, "nobody", OK),
+    (STABILIZING, "steady", OK),
+    (STABILIZING, "moving", STABILIZING),
+    (STABILIZING, "high", STABILIZING),
+    (STABILIZING, "begin", BUSY),
+]
+
+
+@pytest.mark.parametrize(("begun", "event", "ended"), TRANSITIONS)
+def test_every_transition(machine: StatusMachine, begun: Status, event: str, ended: Status) -> None:
+    at(machine, begun)
+    match event:
+        case "calm" | "high":
+            machine.measured(CALM if event == "calm" else HIGH, now=31)
+        case "steady" | "moving":
+            machine.measured(STEADY if event == "steady" else MOVING, now=31)
+        case "begin":
+            machine.begin()
+        case "moved" | "nobody":
+            machine.end(now=31, moved=event == "moved")
+    assert machine.status is ended

@@ -37,7 +37,7 @@ class Detection:
 
     def __init__(self, parameters: Parameters, *, is_global: bool = False) -> None:
         self._parameters = parameters
-        self._is_global = is_global
+        self._limits = {metric: trigger(metric, parameters, is_global=is_global) for metric in Metric}
         self.settled = Settled(parameters)
 
     def detect(self, ours: Metrics, others: Mapping[str, Pie]) -> list[Action]:
@@ -62,8 +62,7 @@ class Detection:
     def _differing(self, ours: Metrics, pie: Pie) -> bool:
         for metric in Metric:
             gap = self._gap(metric, ours, pie)
-            limit = trigger(metric, self._parameters, is_global=self._is_global)
-            if abs(gap) > limit and not self.settled.excludes(Action(pie.broker, metric, gap)):
+            if abs(gap) > self._limits[metric] and not self.settled.excludes(Action(pie.broker, metric, gap)):
                 return True
         return False
 
@@ -75,7 +74,7 @@ class Detection:
             if pie.status is not Status.OK:
                 continue
             for metric in metrics:
-                limit = trigger(metric, self._parameters, is_global=self._is_global) if at_least is None else at_least
+                limit = self._limits[metric] if at_least is None else at_least
                 action = Action(name, metric, self._gap(metric, ours, pie))
                 if action.difference > limit and not self.settled.excludes(action):
                     found.append(action)

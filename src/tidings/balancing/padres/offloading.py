@@ -104,12 +104,16 @@ def _phase_two(bargain: Bargain, ignored: set[Key], children: Callable[[Key], bo
 
 
 def _keeps_inputs(card: Card, bargain: Bargain) -> bool:
-    """The brake: whether the taker's input gets no busier than the giver's, by more than the balance threshold.
+    """The brake: whether the taker's input stays so near to the giver's that no session for the inputs follows.
 
-    Departs from the paper, which stops as soon as both are balanced. Two idle inputs are balanced as well: then an
-    empty broker would get nothing, however busy the output of the other one is.
+    Departs from the paper, which stops as soon as both inputs are balanced. Two idle inputs are balanced as well: then
+    an empty broker would get nothing, and the broker with the busiest input, by however little, would never get any
+    output. What the brake is for are sessions that undo each other; they begin at the triggering threshold, less what
+    a load may move and still count as steady.
     """
-    return card.taker.of(Metric.INPUT) <= card.giver.of(Metric.INPUT) + bargain.parameters.balance_threshold
+    parameters = bargain.parameters
+    leeway = max(0.0, parameters.local_ratio_triggering_threshold - parameters.stabilize_percentage)
+    return card.taker.of(Metric.INPUT) <= card.giver.of(Metric.INPUT) + leeway
 
 
 def _cards(bargain: Bargain, keys: Set[Key]) -> Iterator[Card]:
