@@ -37,8 +37,7 @@ def lsm(  # noqa: PLR0913  # each is an option
 ) -> None:
     """The evaluation of the LSM paper: publications and subscriptions by label and time.
 
-    simple: RepQueries, TwoDB and DualDB (Fig. 10, 11). peers: SQLite and PostgreSQL, with a tenth of the operations.
-    joins: self-joins (Fig. 12, 13). levels, circles: variable and fixed granularity (Fig. 14 to 17), with a tenth of
+    simple: RepQueries, TwoDB and DualDB (Fig. 10, 11). peers: SQLite and PostgreSQL. joins: self-joins (Fig. 12, 13). levels, circles: variable and fixed granularity (Fig. 14 to 17), with a tenth of
     the operations. speed: one by one and in batches, and the size on disk.
     """
     from benchmarks.lsm.drawing import draw

@@ -29,7 +29,7 @@ from tidings.storage.store import MEMORY_BYTES
 PARTS = 15
 BATCH = 1_000
 SLOW_SHARE = 10
-"""The slow ones get so much fewer operations: PostgreSQL, and hierarchies, where one becomes up to 1,024."""
+"""Hierarchies get so much fewer operations: one becomes up to 1,024."""
 
 Rows = list[dict[str, Any]]
 Make = Callable[[Path, Clock], Driver]
@@ -176,7 +176,7 @@ def speed(plan: Plan) -> dict[str, Any]:
 
 FIGURES: dict[str, Callable[[Plan], dict[str, Any]]] = {
     "simple": simple,
-    "peers": lambda plan: peers(plan.fewer()),
+    "peers": peers,
     "joins": joins,
     "levels": lambda plan: quadtree(plan.fewer()),
     "circles": lambda plan: radii(plan.fewer()),

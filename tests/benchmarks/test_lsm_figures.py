@@ -27,7 +27,7 @@ def test_two_db_and_dual_db_find_the_same_in_memory_and_on_disk() -> None:
 
 
 def test_sqlite_finds_the_same() -> None:
-    figures = FIGURES["peers"](Plan(PLAN.at, 1, 500))
+    figures = FIGURES["peers"](PLAN)
     for load in ("3:1", "1:3"):
         rows = zip(figures["load"], figures["found_each"], strict=True)
         assert len({each for own, each in rows if own == load}) == 1
