@@ -52,8 +52,9 @@ class RocksSpace:
                 self._families[bucket].put(key, value, self._writing)
                 return
             batch, handles = WriteBatch(raw_mode=True), self._handles
+            put = batch.put
             for bucket, key, value in puts:
-                batch.put(key, value, handles[bucket])
+                put(key, value, handles[bucket])
             self._db.write(batch, self._writing)
         except Exception as error:  # in a tenth of the time of a context manager
             raise self._told("write to", error) from error
