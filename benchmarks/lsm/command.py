@@ -38,6 +38,7 @@ def lsm(  # noqa: PLR0913  # each is an option
     seed: Annotated[int, typer.Option(min=0)] = 1,
     output_format: Annotated[Format, typer.Option("--format", help="How to print.")] = Format.table,
     save: Annotated[Path | None, typer.Option(help="Also write lsm-FIGURE.json to this folder.")] = None,
+    page: Annotated[Path | None, typer.Option(help="Measure nothing; write saved figures into this page.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Also draw lsm-single.svg, lsm-batches.svg here.")] = None,
 ) -> None:
     """The evaluation of the LSM paper: publications and subscriptions by label and time.
@@ -46,6 +47,11 @@ def lsm(  # noqa: PLR0913  # each is an option
     levels, circles: variable and fixed granularity (Fig. 14 to 17), with a tenth of the operations. single, batches:
     operations a second, one by one and in batches, and the size on disk.
     """
+    if page:
+        from benchmarks.lsm.page import filled
+
+        page.write_text(filled(page.read_text(encoding="utf-8"), page.parents[1] / "results"), encoding="utf-8")
+        return
     from benchmarks.lsm.drawing import draw
     from benchmarks.lsm.figures import FIGURES, STORES, Plan
     from benchmarks.lsm.workload import LOADS, places

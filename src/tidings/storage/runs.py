@@ -55,7 +55,7 @@ class Runs:
     def write(self, rows: Sequence[Row]) -> tuple[int, int, int]:
         """Keep entries of one instant. When this returns, they outlive the process. Returns the latest end, and the
         size and the number of the values."""
-        puts, size = [], 0
+        puts, size, known = [], 0, True
         buckets: dict[int, int] = {}
         for labels, entry in rows:
             kind = PUBLICATIONS if type(entry) is StoredPublication else SUBSCRIPTIONS
@@ -64,11 +64,12 @@ class Runs:
             bucket = buckets.get(t_max)
             if bucket is None:
                 bucket = buckets[t_max] = self._bucket(at, t_max)
+                known = known and bucket in self._known
             for label in labels:
                 puts.append((bucket, label + tail, value))
             size += len(value) * len(labels)
         self._space.write(puts)
-        if not self._known.issuperset(buckets.values()):
+        if not known:
             self._ends = self._space.buckets()
             self._known = set(self._ends)
         return max(buckets), size, len(puts)
