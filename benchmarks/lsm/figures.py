@@ -1,11 +1,13 @@
 """What do publications and subscriptions by label cost on an LSM tree? Fig. 10 to 17 of [LSM], and speed.
 
 Stores that are compared get the same operations, a part of them in turn. On the clock of the machine they cannot take
-turns: a store does all operations before the next one begins.
+turns: a store does all operations before the next one begins. Python's collector of cycles is off, as timeit has it:
+a store makes none.
 """
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,7 +22,7 @@ import numpy as np
 
 from benchmarks.lsm import postgres
 from benchmarks.lsm.drivers import Clock, Driver, Ours, Polls, RealTime, Sqlite, Ticking, operation
-from benchmarks.lsm.workload import DEPTH, LOADS, Load, Places, circles, grid, levels
+from benchmarks.lsm.workload import DEPTH, LOADS, Load, Places, Step, circles, grid, levels
 from benchmarks.matching import Advance, silent
 from tidings.storage import CELLS, DualDB, Fixed, Granularity, LabelStore, RepQueries, TwoDB, fixed_cells
 from tidings.storage.rocks import RocksSpace
@@ -29,7 +31,7 @@ from tidings.storage.store import MEMORY_BYTES
 PARTS = 15
 BATCH = 1_000
 SLOW_SHARE = 10
-"""The slow ones get so much fewer operations: PostgreSQL, and hierarchies, where one becomes up to 1,024."""
+"""Hierarchies get so much fewer operations: one becomes up to 1,024."""
 
 Rows = list[dict[str, Any]]
 Make = Callable[[Path, Clock], Driver]
@@ -44,6 +46,9 @@ class Plan:
     rate: int | None
     memory_bytes: int = MEMORY_BYTES
     advance: Advance = silent
+    loads: Sequence[str] = (*LOADS,)
+    stores: Sequence[str] = ("TwoDB", "DualDB")
+    """Which loads and stores: of all figures but hierarchies, and of speed."""
 
     def memories(self) -> dict[str, int]:
         """With the newest entries in memory, and with RocksDB alone."""
@@ -124,7 +129,7 @@ def simple(plan: Plan) -> dict[str, Any]:
         makers[f"RepQueries, new only{suffix}"] = partial(_polled, False, memory)
         makers |= {f"{own}{suffix}": partial(_ours, make, memory, False) for own, make in STORES.items()}
     rows: Rows = []
-    for name in LOADS:
+    for name in plan.loads:
         rows += _compared(plan, makers, name, "RepQueries, disk")
     return _columns(plan, rows)
 
@@ -135,7 +140,7 @@ def peers(plan: Plan) -> dict[str, Any]:
     if not (lacking := postgres.missing()):
         makers["PostgreSQL"] = _postgres
     rows: Rows = []
-    for name in LOADS:
+    for name in plan.loads:
         rows += _compared(plan, makers, name, "SQLite" if lacking else "PostgreSQL")
     return _columns(plan, rows) | ({"without": lacking} if lacking else {})
 
@@ -143,7 +148,7 @@ def peers(plan: Plan) -> dict[str, Any]:
 def joins(plan: Plan) -> dict[str, Any]:
     """Fig. 12 and 13: all operations join themselves."""
     rows: Rows = []
-    for name in LOADS:
+    for name in plan.loads:
         for suffix, memory in plan.memories().items():
             makers: dict[str, Make] = {
                 f"{own}{suffix}": partial(_ours, make, memory, True) for own, make in STORES.items()
@@ -165,70 +170,79 @@ def radii(plan: Plan) -> dict[str, Any]:
     return _granular(plan, {"variable": (around, CELLS), "fixed": (own, Fixed(leaves.__getitem__))})
 
 
-def speed(plan: Plan) -> dict[str, Any]:
-    """Operations a second, one by one and in batches, a row for each fifteenth of them, and the size on disk."""
+def speed(plan: Plan, batch: int) -> dict[str, Any]:
+    """Operations a second in batches, a row for each fifteenth of them, and the size on disk."""
     rows: Rows = []
-    for name in LOADS:
-        for way, run in {"single": _one_by_one, "batches": _in_batches}.items():
-            rows += [{"load": name, "way": way} | row for row in _sped(plan, plan.load(name), run)]
-    return _columns(plan, rows) | {"batch": BATCH}
+    for name in plan.loads:
+        rows += [{"load": name} | row for row in _sped(plan, plan.load(name), batch)]
+    return _columns(plan, rows) | {"batch": batch}
 
 
 FIGURES: dict[str, Callable[[Plan], dict[str, Any]]] = {
     "simple": simple,
-    "peers": lambda plan: peers(plan.fewer()),
+    "peers": peers,
     "joins": joins,
     "levels": lambda plan: quadtree(plan.fewer()),
     "circles": lambda plan: radii(plan.fewer()),
-    "speed": speed,
+    "single": lambda plan: speed(plan, 1),
+    "batches": lambda plan: speed(plan, BATCH),
 }
 
 
-def _one_by_one(store: LabelStore, clock: Clock, load: Load, first: int, last: int) -> int:
-    found, do = 0, Ours(store).do
-    for number, step in enumerate(load.steps(first, last), first):
-        clock.number = number
-        found += do(step, str(number), clock())
-    return found
+@dataclass(slots=True)
+class Sped:
+    """A store that gets ``batch`` operations at a time. Drawing them is nobody's time; making values of them is."""
+
+    name: str
+    store: LabelStore
+    clock: Clock
+    load: Load
+    batch: int
+    spent_s: float = 0.0
+
+    def run(self, first: int, last: int) -> dict[str, Any]:
+        """``a_second`` of this part, ``overall`` of all so far."""
+        found, before, timer = 0, self.spent_s, time.perf_counter
+        for start in range(first, last, BATCH):
+            steps = [*self.load.steps(start, min(start + BATCH, last))]
+            begun = timer()
+            found += self._do(steps, start)
+            self.spent_s += timer() - begun
+        return {
+            "store": self.name,
+            "operations": last,
+            "a_second": round((last - first) / (self.spent_s - before)),
+            "overall": round(last / self.spent_s),
+            "found_each": round(found / (last - first), 2),
+            "disk_mb": round(self.store.size_bytes() / 2**20, 1),
+        }
+
+    def _do(self, steps: Sequence[Step], start: int) -> int:
+        clock, do = self.clock, Ours(self.store).do
+        if self.batch > 1:
+            clock.number = start
+            now = clock()
+            batch = [operation(step, str(number), now) for number, step in enumerate(steps, start)]
+            return sum(len(each.publications) + len(each.subscriptions) for each in self.store.apply(batch))
+        found = 0
+        for number, step in enumerate(steps, start):
+            clock.number = number
+            found += do(step, str(number), clock())
+        return found
 
 
-def _in_batches(store: LabelStore, clock: Clock, load: Load, first: int, last: int) -> int:
-    found = 0
-    for start in range(first, last, BATCH):
-        clock.number = start
-        now, steps = clock(), load.steps(start, min(start + BATCH, last))
-        batch = [operation(step, str(number), now) for number, step in enumerate(steps, start)]
-        found += sum(len(each.publications) + len(each.subscriptions) for each in store.apply(batch))
-    return found
-
-
-def _sped(plan: Plan, load: Load, run: Callable[[LabelStore, Clock, Load, int, int], int]) -> Rows:
-    """``a_second`` of a part, and ``overall`` of all so far."""
+def _sped(plan: Plan, load: Load, batch: int) -> Rows:
     rows: Rows = []
-    with _folder() as folder:
-        clocks, spent_s = [plan.clock() for _ in STORES], [0.0 for _ in STORES]
-        stores = [
-            make(folder / name, clock, plan.memory_bytes)
-            for (name, make), clock in zip(STORES.items(), clocks, strict=True)
-        ]
-        for first, last, turn in _turns(plan, len(load), len(stores)):
-            start = time.perf_counter()
-            found = run(stores[turn], clocks[turn], load, first, last)
-            spent = time.perf_counter() - start
-            spent_s[turn] += spent
-            rows.append(
-                {
-                    "store": [*STORES][turn],
-                    "operations": last,
-                    "a_second": round((last - first) / spent),
-                    "overall": round(last / spent_s[turn]),
-                    "found_each": round(found / (last - first), 2),
-                    "disk_mb": round(stores[turn].size_bytes() / 2**20, 1),
-                }
-            )
+    with _folder() as folder, _uncollected():
+        runners = []
+        for name in plan.stores:
+            clock = plan.clock()
+            runners.append(Sped(name, STORES[name](folder / name, clock, plan.memory_bytes), clock, load, batch))
+        for first, last, turn in _turns(plan, len(load), len(runners)):
+            rows.append(runners[turn].run(first, last))
             plan.advance(last - first)
-        for store in stores:
-            store.close()
+        for runner in runners:
+            runner.store.close()
     return rows
 
 
@@ -289,9 +303,10 @@ def _granular(plan: Plan, kinds: dict[str, tuple[Load, Granularity]]) -> dict[st
 
 
 def _interleaved(plan: Plan, runners: Sequence[Runner]) -> None:
-    for first, last, turn in _turns(plan, len(runners[0].load), len(runners)):
-        runners[turn].run(first, last)
-        plan.advance(last - first)
+    with _uncollected():
+        for first, last, turn in _turns(plan, len(runners[0].load), len(runners)):
+            runners[turn].run(first, last)
+            plan.advance(last - first)
 
 
 def _turns(plan: Plan, operations: int, stores: int) -> Iterator[tuple[int, int, int]]:
@@ -301,6 +316,16 @@ def _turns(plan: Plan, operations: int, stores: int) -> Iterator[tuple[int, int,
         yield from ((first, last, turn) for turn in range(stores) for first, last in bounds)
     else:
         yield from ((first, last, turn) for first, last in bounds for turn in range(stores))
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without Python's collector of cycles."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 @contextmanager

@@ -27,7 +27,7 @@ def test_two_db_and_dual_db_find_the_same_in_memory_and_on_disk() -> None:
 
 
 def test_sqlite_finds_the_same() -> None:
-    figures = FIGURES["peers"](Plan(PLAN.at, 1, 500))
+    figures = FIGURES["peers"](PLAN)
     for load in ("3:1", "1:3"):
         rows = zip(figures["load"], figures["found_each"], strict=True)
         assert len({each for own, each in rows if own == load}) == 1
@@ -56,7 +56,8 @@ def test_a_level_up_is_half_as_likely() -> None:
 
 
 def test_speed_is_told_for_each_part_and_drawn(tmp_path: Path) -> None:
-    figures = FIGURES["speed"](PLAN)
-    assert len(figures["a_second"]) == 2 * 2 * 2 * 15
+    one_by_one, figures = FIGURES["single"](PLAN), FIGURES["batches"](PLAN)
+    assert len(figures["a_second"]) == len(one_by_one["a_second"]) == 2 * 2 * 15
+    assert sum(figures["found_each"]) > 0 and min(figures["disk_mb"]) > 0
     draw(figures, tmp_path / "speed.svg")
     assert (tmp_path / "speed.svg").read_text(encoding="utf-8").startswith("<?xml")

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
+import pytest
+
 from tests.storage.plain import ManualClock, ids_of
 from tidings.model import Circle
-from tidings.storage import CELLS, FLAT, TOPICS, DualDB, MemorySpace
-from tidings.storage.keys import LATEST, PUBLICATIONS, SUBSCRIPTIONS, key_of
+from tidings.storage import CELLS, FLAT, TOPICS, DualDB, KeySpace, LabelStore, MemorySpace, TwoDB
+from tidings.storage.keys import LATEST, PUBLICATIONS, SUBSCRIPTIONS, is_publication, key_of
 from tidings.terms import cells, labels
 from tidings.terms.labels import path_label
 
@@ -24,6 +28,100 @@ def test_example_1_lists_grow_without_a_read_and_come_newest_first() -> None:
         store.publish(cell.encode(), post)
     assert ids_of(store.subscribe(b"C1", "S1", 0))[0] == ["P6", "P5", "P2", "P1"]
     assert ids_of(store.subscribe(b"C2", "S2", 0))[0] == ["P7", "P4", "P3"]
+
+
+def keys_in(space: KeySpace) -> list[tuple[bytes, str]]:
+    """The label and the kind of each key, in the order of the keys."""
+    rows = [key for bucket in space.buckets() for key, _ in space.scan(bucket, b"", b"\xff" * 30)]
+    return [(key[:-18], "P" if is_publication(key) else "S") for key in rows]
+
+
+def test_figure_8_two_databases_or_both_lists_of_a_label_side_by_side_in_one() -> None:
+    posts, subscriptions, both = MemorySpace(), MemorySpace(), MemorySpace()
+    stores: list[LabelStore] = [TwoDB(posts, subscriptions, ManualClock()), DualDB(both, ManualClock())]
+    for store in stores:
+        for label in (b"C1", b"C2", b"C1", b"C2"):
+            store.publish(label, "P")
+            store.subscribe(label, "S", 0)
+    assert keys_in(posts) == [(b"C1", "P")] * 2 + [(b"C2", "P")] * 2
+    assert keys_in(subscriptions) == [(b"C1", "S")] * 2 + [(b"C2", "S")] * 2
+    assert keys_in(both) == [(b"C1", "S")] * 2 + [(b"C1", "P")] * 2 + [(b"C2", "S")] * 2 + [(b"C2", "P")] * 2
+
+
+class Reads(MemorySpace):
+    """Tells which keys are read."""
+
+    def __init__(self, read: list[bytes]) -> None:
+        super().__init__()
+        self._read = read
+
+    def scan(self, bucket: int, start: bytes, end: bytes) -> Iterator[tuple[bytes, bytes]]:
+        for row in super().scan(bucket, start, end):
+            self._read.append(row[0])
+            yield row
+
+
+def two_db(clock: ManualClock, read: list[bytes]) -> LabelStore:
+    return TwoDB(Reads(read), Reads(read), clock, width=10**9, memory_bytes=0)
+
+
+def dual_db(clock: ManualClock, read: list[bytes]) -> LabelStore:
+    return DualDB(Reads(read), clock, width=10**9, memory_bytes=0)
+
+
+@pytest.mark.parametrize("make", [two_db, dual_db])
+def test_algorithm_1_ends_at_the_first_publication_that_is_older_than_t_min(
+    make: Callable[[ManualClock, list[bytes]], LabelStore],
+) -> None:
+    clock, read = ManualClock(0), list[bytes]()
+    store = make(clock, read)
+    for second in range(100):
+        clock.now = second
+        store.publish(b"C1", f"P{second}", 99 if second == 97 else 1_000)
+    clock.now = 99
+    read.clear()
+    assert ids_of(store.subscribe(b"C1", "S", 95))[0] == ["P99", "P98", "P96", "P95"]
+    assert len(read) == 6  # those since T_min with the one that has ended, and the first that is older
+
+
+@pytest.mark.parametrize("make", [two_db, dual_db])
+def test_algorithms_2_to_4_find_subscriptions_that_have_begun_and_not_ended(
+    make: Callable[[ManualClock, list[bytes]], LabelStore],
+) -> None:
+    clock = ManualClock(0)
+    store = make(clock, [])
+    for name, t_min, t_max in (("ended", 0, 10), ("valid", 0, 11), ("begins now", 10, 20), ("later", 11, 20)):
+        store.subscribe(b"C1", name, t_min, t_max)
+    store.publish(b"C1", "P1", 11)
+    clock.now = 10
+    assert ids_of(store.publish(b"C1", "P2"))[1] == ["begins now", "valid"]
+    assert ids_of(store.subscribe(b"C1", "S", 0, self_join=True)) == (["P2", "P1"], ["begins now", "valid"])
+    assert ids_of(store.publish(b"C1", "P3", self_join=True)) == (["P2", "P1"], ["S", "begins now", "valid"])
+
+
+@pytest.mark.parametrize("make", [two_db, dual_db])
+def test_a_join_reads_both_lists_of_a_label_and_nothing_else(
+    make: Callable[[ManualClock, list[bytes]], LabelStore],
+) -> None:
+    """Alg. 3 and 4."""
+    clock, read = ManualClock(), list[bytes]()
+    store = make(clock, read)
+    for label in (b"C0", b"C1", b"C2"):
+        store.subscribe(label, "S", 0)
+        store.publish(label, "P")
+    read.clear()
+    assert ids_of(store.subscribe(b"C1", "T", 0, self_join=True)) == (["P"], ["S"])
+    assert len(read) == 3  # and the join itself, which is written before it looks
+
+
+def test_algorithm_5_reads_from_a_label_to_its_next_sibling() -> None:
+    clock, read = ManualClock(), list[bytes]()
+    store = DualDB(Reads(read), clock, granularity=TOPICS, memory_bytes=0)
+    for label in ("1.3", "1.3.1", "1.4", "1.4.1", "1.4.1.1", "1.4.2", "1.5", "2"):
+        store.publish(dewey(label), label)
+    read.clear()
+    assert ids_of(store.subscribe(dewey("1.4"), "S", 0))[0] == ["1.4.2", "1.4.1.1", "1.4.1", "1.4"]
+    assert len(read) <= 4 + 2  # and the join itself, and what ends the range
 
 
 def test_figure_9_both_lists_of_a_label_lie_side_by_side_in_dewey_order() -> None:

@@ -213,13 +213,6 @@ def test_a_folder_that_is_open_is_refused_to_another(tmp_path: Path) -> None:
     RocksSpace(tmp_path / "s").close()
 
 
-def test_a_damaged_store_is_refused_with_a_word(tmp_path: Path) -> None:
-    RocksSpace(tmp_path / "s").close()
-    (tmp_path / "s" / "CURRENT").write_text("nothing\n")
-    with pytest.raises(DataError, match="cannot open the store in"):
-        RocksSpace(tmp_path / "s")
-
-
 def test_operations_carry_all_their_fields(store: LabelStore) -> None:
     store.apply([Publishing(b"x", "päst", 2_000, b"\0body"), Subscribing(b"x", "s", 1, LATEST, "ädä")])
     found = store.publish(b"x", "p2", self_join=True)

@@ -7,7 +7,6 @@ or T_P,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from struct import Struct
 from typing import NamedTuple
 
@@ -42,9 +41,9 @@ class StoredSubscription(NamedTuple):
 Entry = StoredPublication | StoredSubscription
 
 
-@dataclass(frozen=True, slots=True)
-class Publishing:
-    """PUBLISH of [LSM] Table 1. With ``self_join`` it also finds the valid publications since ``t_min``."""
+class Publishing(NamedTuple):
+    """PUBLISH of [LSM] Table 1. With ``self_join`` it also finds the valid publications since ``t_min``. A store
+    checks it (:func:`check`) before it writes anything."""
 
     label: bytes
     id: str
@@ -53,15 +52,9 @@ class Publishing:
     t_min: int = EARLIEST
     self_join: bool = False
 
-    def __post_init__(self) -> None:
-        is_label = isinstance(self.label, bytes) and self.label
-        if not (is_label and self.id and EARLIEST <= self.t_min < self.t_max <= LATEST):
-            _refuse(self)
 
-
-@dataclass(frozen=True, slots=True)
-class Subscribing:
-    """SUBSCRIBE of [LSM] Table 1. With ``self_join`` it also finds the valid subscriptions."""
+class Subscribing(NamedTuple):
+    """SUBSCRIBE of [LSM] Table 1. With ``self_join`` it also finds the valid subscriptions. A store checks it."""
 
     label: bytes
     id: str
@@ -69,11 +62,6 @@ class Subscribing:
     t_max: int = LATEST
     subscriber: str = ""
     self_join: bool = False
-
-    def __post_init__(self) -> None:
-        is_label = isinstance(self.label, bytes) and self.label
-        if not (is_label and self.id and EARLIEST <= self.t_min < self.t_max <= LATEST):
-            _refuse(self)
 
 
 Operation = Publishing | Subscribing
@@ -94,10 +82,11 @@ class Found(NamedTuple):
 
 def packed(entry: Entry) -> bytes:
     """What is kept of an entry beside its place: its instant and number."""
-    name = entry.id.encode()
-    if isinstance(entry, StoredPublication):
+    name = entry[0].encode()
+    if type(entry) is StoredPublication:
         return _PUBLICATION.pack(entry.t_max, len(name)) + name + entry.body
-    return _SUBSCRIPTION.pack(entry.t_min, entry.t_max, len(name)) + name + entry.subscriber.encode()
+    _, subscriber, _, t_min, t_max, _ = entry
+    return _SUBSCRIPTION.pack(t_min, t_max, len(name)) + name + subscriber.encode()
 
 
 def publication_of(value: bytes, at: int, number: int) -> StoredPublication:
@@ -109,6 +98,13 @@ def subscription_of(value: bytes, at: int, number: int) -> StoredSubscription:
     t_min, t_max, length = _SUBSCRIPTION.unpack_from(value)
     name, subscriber = value[20 : 20 + length].decode(), value[20 + length :].decode()
     return StoredSubscription(name, subscriber, at, t_min, t_max, number)
+
+
+def check(operation: Operation) -> None:
+    """Refuse what cannot be kept."""
+    label, name, t_min, t_max = operation.label, operation.id, operation.t_min, operation.t_max
+    if not (isinstance(label, bytes) and label and name and EARLIEST <= t_min < t_max <= LATEST):
+        _refuse(operation)
 
 
 def _refuse(operation: Operation) -> None:

@@ -35,21 +35,23 @@ class Lists:
 
     def write(self, rows: Sequence[Row]) -> None:
         """Keep entries of one instant on disk."""
-        ends, size = self._runs.write(rows)
-        size += ENTRY_BYTES * sum(len(labels) for labels, _ in rows)
-        self._recent.count(rows[-1][1].number + 1, ends, size)
+        if rows:
+            ends, size, copies = self._runs.write(rows)
+            self._recent.count(rows[-1][1].number + 1, ends, size + ENTRY_BYTES * copies)
 
     def add(self, row: Row) -> None:
         """Let an entry that was written be found."""
         labels, entry = row
+        add = self._recent.add
         for label in labels:
-            self._recent.add(label, entry)
+            add(label, entry)
 
     def find(self, label: bytes, asked: Sought) -> Found:
         """What is sought of a label, the newest first."""
-        held = self._recent.get(label)
+        recent = self._recent
+        held = recent.get(label)
         found = Found([], []) if held is None else _found(held, asked)
-        if asked[0] >= self._recent.others_end:
+        if asked[0] >= recent.others_end:
             return found
         older = self._runs.find(label, asked, self._recent.first)
         return Found(

@@ -6,7 +6,7 @@ of them are on disk already, so nothing is lost with this memory.
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
@@ -19,6 +19,7 @@ SEGMENTS = 8
 
 _at = attrgetter("at")
 _number = attrgetter("number")
+_t_max = attrgetter("t_max")
 
 
 class RecentPublications:
@@ -50,13 +51,14 @@ class RecentPublications:
             return [post for post in reversed(entries) if t_min <= post.at < t_max and now < post.t_max]
         if entries[0].t_max <= now:
             del entries[: _ended(entries, now)]
-        first = 0 if not entries or entries[0].at >= t_min else bisect_left(entries, t_min, key=_at)
+        if not entries or entries[0].at >= t_min:
+            return entries[::-1]
+        first = bisect_left(entries, t_min, key=_at)
         return entries[: first - 1 : -1] if first else entries[::-1]
 
     def forget(self, before: int) -> bool:
         """Forget those with numbers under ``before``; whether none is left."""
-        del self._entries[: bisect_left(self._entries, before, key=_number)]
-        return not self._entries
+        return _forget(self._entries, before)
 
 
 class RecentSubscriptions:
@@ -87,8 +89,7 @@ class RecentSubscriptions:
 
     def forget(self, before: int) -> bool:
         """Forget those with numbers under ``before``; whether none is left."""
-        del self._entries[: bisect_left(self._entries, before, key=_number)]
-        return not self._entries
+        return _forget(self._entries, before)
 
 
 class LabelLists:
@@ -139,7 +140,7 @@ class RecentEntries:
             held = self._labels[label] = LabelLists()
             if self._sorted is not None:
                 insort(self._sorted, label)
-        if isinstance(entry, StoredPublication):
+        if type(entry) is StoredPublication:
             held.publications.add(entry)
         else:
             held.subscriptions.add(entry)
@@ -174,7 +175,13 @@ class RecentEntries:
 
 def _ended(entries: Sequence[Entry], now: int) -> int:
     """How many at the front have ended, where ends only grow."""
-    for count, entry in enumerate(entries):
-        if now < entry.t_max:
-            return count
-    return len(entries)
+    return bisect_right(entries, now, key=_t_max)
+
+
+def _forget(entries: list[StoredPublication] | list[StoredSubscription], before: int) -> bool:
+    """Forget those with numbers under ``before``; whether none is left."""
+    if entries and entries[-1].number < before:
+        entries.clear()
+    elif entries and entries[0].number < before:
+        del entries[: bisect_left(entries, before, key=_number)]
+    return not entries

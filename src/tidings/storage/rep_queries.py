@@ -7,7 +7,7 @@ import threading
 from dataclasses import dataclass
 
 from tidings.model import DataError
-from tidings.storage.entries import Publishing, StoredPublication, Subscribing
+from tidings.storage.entries import Publishing, StoredPublication, Subscribing, check
 from tidings.storage.keys import EARLIEST, LATEST
 from tidings.storage.lists import Lists
 from tidings.storage.numbers import Numbers
@@ -57,6 +57,7 @@ class RepQueries:
     def publish(self, label: bytes, id: str, t_max: int = LATEST, body: bytes = b"") -> None:
         """Keep a publication; nobody hears of it before its next poll."""
         operation = Publishing(label, id, t_max, body)
+        check(operation)
         with self._turn:
             now, number = self._tick(), self._numbers.take(1)
             if t_max > now:
@@ -77,8 +78,10 @@ class RepQueries:
         """The valid publications of ``[t_min, now]``; those to come are found by :meth:`poll`."""
         if self_join:
             raise DataError(f"RepQueries keeps no subscriptions that {id!r} could join; use TwoDB or DualDB")
+        operation = Subscribing(label, id, t_min, t_max, subscriber)
+        check(operation)
         with self._turn:
-            return self._ask(Poll(Subscribing(label, id, t_min, t_max, subscriber), t_min), self._tick())
+            return self._ask(Poll(operation, t_min), self._tick())
 
     def poll(self) -> list[tuple[Subscribing, list[StoredPublication]]]:
         """Ask again for all whose time has come: what is new to each of them."""

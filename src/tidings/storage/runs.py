@@ -39,6 +39,7 @@ class Runs:
         self._space = space
         self._width = width
         self._ends = space.buckets()
+        self._known = set(self._ends)
 
     @property
     def ends(self) -> int:
@@ -48,25 +49,30 @@ class Runs:
     def drop_ended(self, now: int) -> None:
         """Drop the buckets of which nothing is valid any more."""
         while self._ends and self._ends[0] <= now:
+            self._known.remove(self._ends[0])
             self._space.drop(self._ends.pop(0))
 
-    def write(self, rows: Sequence[Row]) -> tuple[int, int]:
+    def write(self, rows: Sequence[Row]) -> tuple[int, int, int]:
         """Keep entries of one instant. When this returns, they outlive the process. Returns the latest end, and the
-        size of the values."""
-        puts, size = [], 0
+        size and the number of the values."""
+        puts, size, known = [], 0, True
         buckets: dict[int, int] = {}
         for labels, entry in rows:
-            kind = PUBLICATIONS if isinstance(entry, StoredPublication) else SUBSCRIPTIONS
-            at, t_max, number, value = entry.at, entry.t_max, entry.number, packed(entry)
-            if t_max not in buckets:
-                buckets[t_max] = self._bucket(at, t_max)
+            kind = PUBLICATIONS if type(entry) is StoredPublication else SUBSCRIPTIONS
+            at, t_max, number = entry.at, entry.t_max, entry.number
+            value, tail = packed(entry), key_of(b"", kind, at, number)
+            bucket = buckets.get(t_max)
+            if bucket is None:
+                bucket = buckets[t_max] = self._bucket(at, t_max)
+                known = known and bucket in self._known
             for label in labels:
-                puts.append((buckets[t_max], key_of(label, kind, at, number), value))
-                size += len(value)
+                puts.append((bucket, label + tail, value))
+            size += len(value) * len(labels)
         self._space.write(puts)
-        if not self._ends or not set(buckets.values()).issubset(self._ends):
+        if not known:
             self._ends = self._space.buckets()
-        return max(buckets), size
+            self._known = set(self._ends)
+        return max(buckets), size, len(puts)
 
     def find(self, label: bytes, asked: Sought, before: int) -> Found:
         """What is sought of a label, with numbers under ``before``: GetData, GetSubscribers or GetDataANDSubscribers,
