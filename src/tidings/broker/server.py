@@ -258,10 +258,20 @@ class BrokerServer:
 
     def _request(self, guest: Guest, request: ClientRequest) -> None:
         packet = guest.packet(request)
-        if isinstance(packet, Entering) and len(self.core.subscribers) >= self.config.limits.subscribers:
-            self._refuse(guest, request.number, f"{self.name} has {len(self.core.subscribers):,} subscribers already")
+        if excess := self._excess(guest, packet):
+            self._refuse(guest, request.number, excess)
         else:
             self._put(_Item(packet, LOCAL, guest, request.number), guest.connection.received_bytes)
+
+    def _excess(self, guest: Guest, packet: BrokerPacket) -> str:
+        """What the broker has too many of already; empty if there is room."""
+        limits, subscribers = self.config.limits, len(self.core.subscribers)
+        if isinstance(packet, Entering) and subscribers >= limits.subscribers:
+            return f"{self.name} has {subscribers:,} subscribers already"
+        if isinstance(packet, Advert) and packet.name not in self._adverts.get(guest.name, ()):
+            adverts = sum(map(len, self._adverts.values()))
+            return f"{self.name} has {adverts:,} advertisements already" if adverts >= limits.adverts else ""
+        return ""
 
     # --- the work
 
