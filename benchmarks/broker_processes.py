@@ -274,6 +274,7 @@ def _figures(plan: Plan, subscribers: list[Subscriber], diary: Diary) -> dict[st
         "twice_to_the_application": sum(count - 1 for each in subscribers for count in each.got.values()),
         "duplicates_dropped": sum(each.feed.repeats for each in subscribers),
         "subscribers_that_moved": sum(each.feed.migrant.home != _FIRST for each in subscribers),
+        "edge": list(NAMES[1:]),
         "subscribers_by_broker": [homes[name] for name in NAMES[1:]],
         "deliveries_per_s_by_broker_at_first": _rates(diary, 0, plan.seconds / 10),
         "deliveries_per_s_by_broker_at_last": _rates(diary, 0.9 * plan.seconds, plan.seconds),

@@ -27,12 +27,14 @@ from tidings.broker.messages import (
     Goodbye,
     Hello,
     Interest,
+    InterestGone,
     Proof,
     PublishRequest,
     Refused,
     SubscribeRequest,
     Transit,
 )
+from tidings.broker.server import _Item
 from tidings.model import Publication
 
 
@@ -405,6 +407,28 @@ def test_a_publication_that_was_underway_when_its_broker_stopped_is_sent_again()
             async with BrokerServer(config(places, "B0")) as again:
                 await sending
                 assert again.tallies.publications == 1
+
+    play(story())
+
+
+def test_what_a_neighbour_said_before_it_came_back_does_not_count() -> None:
+    async def story() -> None:
+        places = overlay(("B0", "B1"))
+        async with BrokerServer(config(places, "B0")) as head:
+            before = await caller(places.addresses["B0"], "B1", "broker")
+            await until(lambda: "B1" in head._links)
+            old = head._links["B1"]
+            after = await caller(places.addresses["B0"], "B1", "broker")
+            await until(lambda: head._links.get("B1") not in (None, old))
+            after.send(Interest("volume:>=0"))
+            await until(lambda: wants(head, "B1", "volume:>=0"))
+            head._put(_Item(InterestGone("volume:>=0"), "B1", link=old))  # it has lain in a queue
+            await until(lambda: not len(head._inbox))
+            assert wants(head, "B1", "volume:>=0")
+            head._put(_Item(InterestGone("volume:>=0"), "B1", link=head._links["B1"]))
+            await until(lambda: not wants(head, "B1", "volume:>=0"))
+            await before.close()
+            await after.close()
 
     play(story())
 
