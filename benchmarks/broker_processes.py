@@ -2,6 +2,12 @@
 
 Publications come all the time. Load is balanced, so subscribers move. Midway an edge broker is killed and started
 again. Publisher and subscribers are in this process, so that latencies are by one clock.
+
+What is promised is told exactly (docs/brokers.md). To a subscriber of the killed broker nothing is promised of what was
+published after the last publication that it had got by then, nor before its subscription was accepted again, and two
+seconds more, in which that reaches the publisher. A broker sends a subscriber its publications in their order, so
+whatever is missing before that last one was lost. One that was moving away has got them by two ways, so for it a
+latency takes the place of the order: that of the slowest delivery of the run.
 """
 
 from __future__ import annotations
@@ -17,6 +23,7 @@ import time
 from collections import Counter
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -29,7 +36,7 @@ from tidings.model import Publication, Query
 from tidings.simulate.workload import Quotes
 
 NAMES = ("B0", "B1", "B2", "B3", "B4")
-_FIRST, _DOWN_S, _GRACE_S, _QUIET_S = "B1", 1.0, 2.0, 10.0
+_FIRST, _DOWN_S, _GRACE_S, _QUIET_S, _PATIENCE_S = "B1", 1.0, 2.0, 10.0, 60.0
 _SYMBOLS, _STRIDE = 40, 7919
 _PARAMETERS = """
 [parameters]
@@ -115,18 +122,32 @@ class Subscriber:
     query: Query
     feed: Feed
     got: Counter[int] = field(default_factory=Counter)
-    away: list[tuple[float, float]] = field(default_factory=list)
+    away: tuple[float, float] = (inf, -inf)
     """When it was not promised anything."""
+    is_hit: bool = False
+    """Whether its broker was killed."""
+    was_moving: bool = False
+    """Whether that was so while it moved to another one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A delivery: when its publication was sent, how long it took, and the home of the subscriber."""
+
+    sent: float
+    delay: float
+    home: str
 
 
 @dataclass(slots=True)
 class Diary:
-    """What happened: publications with their times, latencies, and who was where, second by second."""
+    """What happened: publications with their times, deliveries, and who was where, second by second."""
 
     began: float = field(default_factory=time.monotonic)
     published: list[tuple[float, Publication]] = field(default_factory=list)
-    latencies: list[tuple[float, float]] = field(default_factory=list)
+    arrivals: list[Arrival] = field(default_factory=list)
     homes: list[tuple[float, dict[str, int]]] = field(default_factory=list)
+    killed: str = ""
     killed_at: float = 0.0
 
     @property
@@ -190,7 +211,7 @@ async def _read(subscriber: Subscriber, diary: Diary) -> None:
         assert isinstance(number, int)
         assert isinstance(sent, int | float)
         subscriber.got[number] += 1
-        diary.latencies.append((float(sent), diary.now - float(sent)))
+        diary.arrivals.append(Arrival(float(sent), diary.now - float(sent), subscriber.feed.migrant.home))
 
 
 async def _watch(subscribers: list[Subscriber], diary: Diary) -> None:
@@ -206,60 +227,91 @@ async def _kill(plan: Plan, brokers: Processes, subscribers: list[Subscriber], d
     counts = Counter(each.feed.migrant.home for each in subscribers)
     name = max(NAMES[2:], key=lambda each: counts[each])
     name = name if counts[name] else _FIRST
-    hit = [each for each in subscribers if name in each.feed.migrant.homes]
-    diary.killed_at = diary.now
+    diary.killed, diary.killed_at = name, diary.now
+    for each in subscribers:
+        if each.feed.migrant.home == name:
+            each.is_hit, each.was_moving = True, each.feed.migrant.moving is not None
+            each.away = (diary.published[max(each.got)][0] if each.got else -inf, inf)
     brokers.kill(name)
     await asyncio.sleep(_DOWN_S)
     brokers.start(name)
     await brokers.are_up()
-    await asyncio.sleep(2 * _GRACE_S)  # clients come back with a backoff of up to two seconds
-    waited = max([_GRACE_S, *(delay for _, delay in diary.latencies)])  # so long things may have been in its queues
-    for each in hit:
-        each.away.append((diary.killed_at - waited, diary.now))
+    hit = [each for each in subscribers if each.is_hit]
+    while any(_is_away(each, diary) for each in hit) and diary.now < diary.killed_at + _PATIENCE_S:
+        await asyncio.sleep(_QUIET_S / 100)
+    for each in hit:  # whoever is not back now is lost
+        back = diary.now if _is_away(each, diary) else each.feed.joined_at - diary.began
+        each.away = (each.away[0], max(back, diary.killed_at) + _GRACE_S)
+
+
+def _is_away(subscriber: Subscriber, diary: Diary) -> bool:
+    """Whether it is still a subscriber of the killed broker, which does not know it yet."""
+    feed = subscriber.feed
+    return feed.migrant.home == diary.killed and feed.joined_at - diary.began < diary.killed_at
 
 
 async def _settle(subscribers: list[Subscriber], diary: Diary) -> None:
     """Wait until nothing has come for a while and nobody moves."""
     deadline = diary.now + 6 * _QUIET_S
     while diary.now < deadline:
-        before = len(diary.latencies)
+        before = len(diary.arrivals)
         await asyncio.sleep(_QUIET_S / 5)
-        if len(diary.latencies) == before and not any(each.feed.migrant.moving for each in subscribers):
+        if len(diary.arrivals) == before and not any(each.feed.migrant.moving for each in subscribers):
             return
 
 
 def _figures(plan: Plan, subscribers: list[Subscriber], diary: Diary) -> dict[str, Any]:
-    lost = wrong = unpromised = promised = 0
-    for each in subscribers:
-        for number, (sent, post) in enumerate(diary.published):
-            answers = evaluate(each.query, post)
-            is_away = any(begin <= sent <= end for begin, end in each.away)
-            promised += answers and not is_away
-            lost += answers and not is_away and not each.got[number]
-            unpromised += answers and is_away and not each.got[number]
-            wrong += not answers and each.got[number]
-    delays = sorted(delay for _, delay in diary.latencies)
+    delays = sorted(each.delay for each in diary.arrivals)
     homes = Counter(each.feed.migrant.home for each in subscribers)
+    hit = [each for each in subscribers if each.is_hit]
     return {
         "brokers": len(NAMES),
         "subscribers": plan.subscribers,
         "seconds": plan.seconds,
         "publications": len(diary.published),
-        "deliveries": len(diary.latencies),
+        "deliveries": len(diary.arrivals),
+        **_promises(subscribers, diary, slowest=delays[-1]),
+        "twice_to_the_application": sum(count - 1 for each in subscribers for count in each.got.values()),
+        "duplicates_dropped": sum(each.feed.repeats for each in subscribers),
+        "subscribers_that_moved": sum(each.feed.migrant.home != _FIRST for each in subscribers),
+        "edge": list(NAMES[1:]),
+        "subscribers_by_broker": [homes[name] for name in NAMES[1:]],
+        "deliveries_per_s_by_broker_at_first": _rates(diary, 0, plan.seconds / 10),
+        "deliveries_per_s_by_broker_at_last": _rates(diary, 0.9 * plan.seconds, plan.seconds),
+        "killed_at_s": round(diary.killed_at, 1),
+        "subscribers_of_the_killed": len(hit),
+        "all_back_after_s": round(max((each.away[1] - _GRACE_S - diary.killed_at for each in hit), default=0.0), 1),
+        "latency_median_ms": round(1e3 * median(delays), 2),
+        "latency_p99_ms": round(1e3 * delays[int(0.99 * len(delays))], 2),
+        "latency_max_ms": round(1e3 * delays[-1], 1),
+        "processors": len(os.sched_getaffinity(0)),
+    }
+
+
+def _promises(subscribers: list[Subscriber], diary: Diary, slowest: float) -> dict[str, int]:
+    """What was promised, what was lost, and what came to somebody who had not asked for it."""
+    lost = wrong = unpromised = promised = 0
+    for each in subscribers:
+        begin, end = each.away
+        begin = min(begin, diary.killed_at - slowest) if each.was_moving else begin
+        for number, (sent, post) in enumerate(diary.published):
+            answers, is_away = evaluate(each.query, post), begin < sent <= end
+            promised += answers and not is_away
+            lost += answers and not is_away and not each.got[number]
+            unpromised += answers and is_away and not each.got[number]
+            wrong += not answers and each.got[number]
+    return {
         "promised": promised,
         "promised_and_lost": lost,
         "lost_while_their_broker_was_dead": unpromised,
         "wrong": wrong,
-        "twice_to_the_application": sum(count - 1 for each in subscribers for count in each.got.values()),
-        "duplicates_dropped": sum(each.feed.repeats for each in subscribers),
-        "subscribers_that_moved": sum(each.feed.migrant.home != _FIRST for each in subscribers),
-        "subscribers_by_broker": [homes[name] for name in NAMES[1:]],
-        "killed_at_s": round(diary.killed_at, 1),
-        "latency_median_ms": round(1e3 * median(delays), 2),
-        "latency_p99_ms": round(1e3 * delays[int(0.99 * len(delays))], 2),
-        "latency_max_ms": round(1e3 * delays[-1], 1),
-        "processors": os.cpu_count(),
     }
+
+
+def _rates(diary: Diary, begin: float, end: float) -> list[float]:
+    """How many deliveries a second each edge had in some time, by the homes of those who got them."""
+    counts = Counter(each.home for each in diary.arrivals if begin <= each.sent < end)
+    return [round(counts[name] / (end - begin), 1) for name in NAMES[1:]]
 
 
 def draw(diary: Diary, path: Path) -> None:
@@ -267,8 +319,8 @@ def draw(diary: Diary, path: Path) -> None:
     from tidings.cli.plot import Curve, Panel, save
 
     by_second: dict[int, list[float]] = {}
-    for sent, delay in diary.latencies:
-        by_second.setdefault(int(sent), []).append(1e3 * delay)
+    for each in diary.arrivals:
+        by_second.setdefault(int(each.sent), []).append(1e3 * each.delay)
     seconds = sorted(by_second)
     typical = [median(by_second[second]) for second in seconds]
     slow = [sorted(by_second[second])[int(0.99 * len(by_second[second]))] for second in seconds]

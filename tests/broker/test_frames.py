@@ -54,6 +54,9 @@ def test_what_is_written_is_read_again(message: object) -> None:
         (b'{"type":"Accepted","number":true}', "int is expected, got True"),
         (b'{"type":"Accepted","number":1,"x":2}', "Accepted has no field 'x'"),
         (b'{"type":"Accepted","number":NaN}', "NaN is no number here"),
+        (b'{"type":"Refused","number":1,"reason":"\\ud800"}',
+         r"""this cannot be read: "'utf-8' codec can't encode character '\\ud800' in position 0: surrogates """
+         'not allowed"'),
         (b'{"type":"Delivery","subscriber":"a","key":"k","publication":{"type":"Publication","id":""}}',
          "a publication needs an id that is not empty"),
     ],

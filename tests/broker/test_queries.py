@@ -60,3 +60,13 @@ def test_queries_that_need_two_values_of_one_attribute_do_not_meet() -> None:
     queries = Queries()
     yhoo, goog, large = (queries.number(text) for text in ("symbol:YHOO", "symbol:GOOG", "volume:>5"))
     assert not queries.meets(yhoo, goog) and queries.meets(yhoo, large)
+
+
+def test_what_covers_what_is_remembered_of_a_bounded_number_of_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tidings.broker.queries._MOST_COMPARED", 5)
+    queries = Queries()
+    numbers = [queries.number(f"volume:>{number}") for number in range(8)]
+    for wide in numbers:
+        for narrow in numbers:
+            assert queries.covers(wide, narrow) == (wide <= narrow)
+            assert len(queries._covers) <= 5

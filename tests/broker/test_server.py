@@ -1,12 +1,16 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Coroutine
+from contextlib import suppress
 from dataclasses import replace
+from random import Random
 from typing import Any
 
 import pytest
 
+from tests.broker import fuzz_frames
 from tests.broker.overlays import SECRET, config, overlay, quote, running, until, wants
 from tidings.broker import BrokerClient, BrokerServer, FrameError, Limits, RequestRefusedError
 from tidings.broker.codec import decode, encode
@@ -16,16 +20,22 @@ from tidings.broker.handshake import call
 from tidings.broker.messages import (
     BETWEEN_BROKERS,
     GREETINGS,
+    TO_CLIENT,
     Accepted,
+    AdvertiseRequest,
     Challenge,
     Goodbye,
     Hello,
     Interest,
+    InterestGone,
     Proof,
     PublishRequest,
+    Refused,
     SubscribeRequest,
     Transit,
 )
+from tidings.broker.server import _Item
+from tidings.model import Publication
 
 
 def play(story: Coroutine[Any, Any, None]) -> None:
@@ -160,6 +170,7 @@ def test_a_proof_cannot_be_used_again() -> None:
         (framed(b"{}", VERSION + 1), "version 1 is spoken here, got version 2"),
         (framed(b"x" * 5000), "a message has at most 4,096 bytes here, got one of 5,000"),
         (framed(b"{"), "this cannot be read: "),
+        (framed(b'{"type":"Hello","name":"\\ud800","role":"client","nonce":"0"}'), "this cannot be read: "),
         (framed(encode(Accepted(1))), "one of Hello, Challenge, Proof, Welcome, Goodbye is expected, got 'Accepted'"),
         (framed(encode(Challenge("B1", "0" * 32))), "Hello is expected, got Challenge"),
         (framed(encode(Hello("a b", "client", "0" * 32))), "a name has 1 to 100 letters"),
@@ -198,6 +209,71 @@ def test_too_many_strangers_are_sent_away() -> None:
     play(story())
 
 
+def test_more_connections_than_allowed_are_sent_away() -> None:
+    async def story() -> None:
+        places = overlay(("B0",))
+        async with (
+            running(places, limits=Limits(connections=1)),
+            BrokerClient("ada", places.addresses["B0"], SECRET) as ada,
+        ):
+            assert await reason_for(places.addresses["B0"]) == "too many connections; try again later"
+            feed = await ada.subscribe("volume:>1")
+            await ada.publish(quote(2))
+            assert (await anext(feed)).id == "YHOO-2"
+
+    play(story())
+
+
+def test_more_advertisements_than_allowed_are_refused_and_the_same_again_is_none() -> None:
+    async def story() -> None:
+        places = overlay(("B0",))
+        async with running(places, limits=Limits(adverts=1)):
+            connection = await caller(places.addresses["B0"], "ada", "client")
+            for number, name in enumerate(("ada/1", "ada/1", "ada/2")):
+                connection.send(AdvertiseRequest(number, name, "volume:>1"))
+                answer = await connection.receive((Accepted, Refused))
+                too_many = Refused(number, "B0 has 1 advertisements already")
+                assert answer == (too_many if name == "ada/2" else Accepted(number))
+            await connection.close()
+
+    play(story())
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_a_broker_outlives_hostile_frames(number: int, caplog: pytest.LogCaptureFixture) -> None:
+    """From strangers, and from a client and a neighbour that know the secret."""
+
+    async def hostile(address: str, name: str, role: str, frames: list[bytes]) -> None:
+        connection = await caller(address, name, role) if name else None
+        host, port = address.rsplit(":", 1)
+        writer = connection._writer if connection else (await asyncio.open_connection(host, int(port)))[1]
+        for frame in frames:
+            writer.write(frame)
+        if connection:
+            with suppress(OSError):
+                while not isinstance(await connection.receive((Goodbye, *TO_CLIENT, *BETWEEN_BROKERS)), Goodbye):
+                    pass
+            await connection.close()
+        writer.close()
+
+    async def story() -> None:
+        places, rng = overlay(("B0", "B1")), Random(number)
+        address = places.addresses["B0"]
+        async with BrokerServer(config(places, "B0")) as broker:
+            for name, role in 8 * [("", ""), ("ada", "client"), ("B1", "broker")]:
+                frames = [fuzz_frames.one_frame(rng) for _ in range(20)]
+                await hostile(address, name, role, [*frames, b"the end"])
+            async with BrokerClient("bob", address, SECRET) as bob:
+                feed = await bob.subscribe("volume:>1")
+                await bob.publish(quote(2))
+                assert (await anext(feed)).id == "YHOO-2"
+            assert broker.tallies.refused >= 16
+
+    play(story())
+    gc.collect()  # tasks that failed tell of it when they are gone
+    assert [each.getMessage() for each in caplog.records if each.levelname == "ERROR"] == []
+
+
 def test_a_broker_that_is_no_neighbour_is_refused() -> None:
     async def story() -> None:
         places = overlay(("B0", "B1"))
@@ -217,12 +293,16 @@ def test_a_broker_that_is_no_neighbour_is_refused() -> None:
             Interest("volume:>1"),
             "one of SubscribeRequest, UnsubscribeRequest, AdvertiseRequest, PublishRequest, Goodbye",
         ),
+        (
+            PublishRequest(1, "ada/x/1", Publication("p", "x" * 5000)),
+            "a message has at most 5,000 bytes here, got one of ",
+        ),
     ],
 )
-def test_a_client_cannot_speak_for_others(message: object, reason: str) -> None:
+def test_a_client_cannot_speak_for_others_nor_without_end(message: object, reason: str) -> None:
     async def story() -> None:
         places = overlay(("B0",))
-        async with running(places):
+        async with running(places, limits=Limits(message_bytes=5_000)):
             connection = await caller(places.addresses["B0"], "ada", "client")
             connection.send(message)
             goodbye = await connection.receive((Goodbye,))
@@ -252,6 +332,24 @@ def test_a_client_that_does_not_read_is_disconnected_and_others_are_served() -> 
                 assert brokers["B0"].core.subscribers and number < 10_000
             await until(lambda: list(brokers["B0"].core.subscribers) == [feed.name])
             await slow.close()
+
+    play(story())
+
+
+def test_a_connection_ends_that_takes_nothing_for_long() -> None:
+    async def story() -> None:
+        places = overlay(("B0", "B1"))
+        async with BrokerServer(config(places, "B0", limits=Limits(stall_s=0.1))) as head:
+            neighbour = await caller(places.addresses["B0"], "B1", "broker")
+            neighbour.send(Interest("volume:>=0"))
+            async with BrokerClient("exchange", places.addresses["B0"], SECRET) as exchange:
+                await exchange.advertise()
+                await until(lambda: wants(head, "B1", "volume:>=0"))
+                post = replace(quote(1), text="x" * 100_000)
+                sending = [asyncio.create_task(exchange.publish(post)) for _ in range(200)]
+                await until(lambda: "B1" not in head._links)
+                await asyncio.gather(*sending)  # nobody waits for the neighbour any more
+            await neighbour.close()
 
     play(story())
 
@@ -309,6 +407,28 @@ def test_a_publication_that_was_underway_when_its_broker_stopped_is_sent_again()
             async with BrokerServer(config(places, "B0")) as again:
                 await sending
                 assert again.tallies.publications == 1
+
+    play(story())
+
+
+def test_what_a_neighbour_said_before_it_came_back_does_not_count() -> None:
+    async def story() -> None:
+        places = overlay(("B0", "B1"))
+        async with BrokerServer(config(places, "B0")) as head:
+            before = await caller(places.addresses["B0"], "B1", "broker")
+            await until(lambda: "B1" in head._links)
+            old = head._links["B1"]
+            after = await caller(places.addresses["B0"], "B1", "broker")
+            await until(lambda: head._links.get("B1") not in (None, old))
+            after.send(Interest("volume:>=0"))
+            await until(lambda: wants(head, "B1", "volume:>=0"))
+            head._put(_Item(InterestGone("volume:>=0"), "B1", link=old))  # it has lain in a queue
+            await until(lambda: not len(head._inbox))
+            assert wants(head, "B1", "volume:>=0")
+            head._put(_Item(InterestGone("volume:>=0"), "B1", link=head._links["B1"]))
+            await until(lambda: not wants(head, "B1", "volume:>=0"))
+            await before.close()
+            await after.close()
 
     play(story())
 

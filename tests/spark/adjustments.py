@@ -1,16 +1,18 @@
 """What befalls a pipeline that adjusts its load in the tests of kills? Posts come, and all is divided anew.
 
-``python -m tests.spark.adjustments FOLDER SEED WHO POINT`` plays it, and somebody is killed (:mod:`tests.spark.plays`).
+``python -m tests.spark.adjustments FOLDER SEED POLICY WHO POINT`` plays it, and somebody is killed
+(:mod:`tests.spark.plays`).
 """
 
 from __future__ import annotations
 
 import random
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 from unittest.mock import patch
 
 from tests.spark import oracle
@@ -24,7 +26,7 @@ from tidings.cluster.preparing import SMALL_BYTES, Preparer
 from tidings.cluster.releases import Plan
 from tidings.cluster.shares import Shares
 from tidings.model import DataError
-from tidings.partitioning import Move
+from tidings.partitioning import Mapping, Move
 from tidings.spark import batches
 from tidings.spark.pipeline import Pipeline
 
@@ -38,13 +40,10 @@ OF_ADJUSTMENTS: dict[str, tuple[Any, str]] = {
     "move": (Mappings, "move"),
     "rehome": (Cluster, "_rehome"),
 }
-POINTS = [
-    f"{when} {step} {count}"
-    for step, count in (("adopt", 1), ("beside", 1), ("retire", 1), ("anew", 1), ("move", 2), ("rehome", 2))
-    for when in ("before", "after")
-]
-IN_A_JOB = ["after beside 1", "before match 3", "after anew 1", "before match 6"]
-"""Where a worker or an executor is killed, a little later: in the next batch, or in this."""
+
+
+def _around(*steps: tuple[str, int]) -> list[str]:
+    return [f"{when} {step} {count}" for step, count in steps for when in ("before", "after")]
 
 
 @contextmanager
@@ -68,9 +67,19 @@ def adjusts_always() -> Iterator[None]:
 
 
 class AdjustmentPlay(Play):
-    """Nine scenes, in each of which posts come; before it and meanwhile people subscribe and unsubscribe."""
+    """Nine scenes, in each of which posts come; before it and meanwhile people subscribe and unsubscribe.
+
+    Load is balanced by the local and the global adjustment of [PS2].
+    """
 
     __slots__ = ()
+    rule: ClassVar[Balance] = EAGER
+    points: ClassVar[list[str]] = _around(
+        ("adopt", 1), ("beside", 1), ("retire", 1), ("anew", 1), ("move", 2), ("rehome", 2)
+    )
+    """Where a driver is killed."""
+    in_a_job: ClassVar[list[str]] = ["after beside 1", "before match 3", "after anew 1", "before match 6"]
+    """Where a worker or an executor is killed, a little later: in the next batch, or in this."""
 
     @property
     def is_prepared(self) -> bool:
@@ -124,18 +133,40 @@ class AdjustmentPlay(Play):
 
     def _pipeline(self) -> Pipeline:
         plan = Plan("partitioned", 3)
-        return Pipeline(self.stream(), self.registry, self.sink(), self.home.path, plan=plan, balance=EAGER)
+        return Pipeline(self.stream(), self.registry, self.sink(), self.home.path, plan=plan, balance=self.rule)
 
     def _move(self, rng: random.Random) -> None:
-        """A third of the parcels, to any matchers; none where a mapping with others is about to be taken."""
+        """An order; none where a mapping with other parcels is about to be taken."""
         newest = self.home.mappings.mapping(self.home.mappings.newest(3))
         assert newest is not None
-        parcels = rng.sample(range(newest.parcels.count), newest.parcels.count // 3)
         try:
-            self.home.move(Move(parcel, rng.randrange(3)) for parcel in parcels)
+            self.home.move(self._ordered(newest, rng))
         except DataError as error:
             assert "about to be taken" in str(error), error
 
+    def _ordered(self, mapping: Mapping, rng: random.Random) -> Iterable[Move]:
+        """A third of the parcels, to any matchers."""
+        parcels = rng.sample(range(mapping.parcels.count), mapping.parcels.count // 3)
+        return [Move(parcel, rng.randrange(3)) for parcel in parcels]
+
+
+class PadresPlay(AdjustmentPlay):
+    """The same, balanced by [PADRES]. Orders bring everything to one matcher, which is overloaded then."""
+
+    __slots__ = ()
+    rule: ClassVar[Balance] = Balance(scope="padres", pause=1)
+    points: ClassVar[list[str]] = _around(
+        ("move", 2), ("move", 4), ("rehome", 1), ("rehome", 2), ("pin", 4), ("keep", 4)
+    )
+    in_a_job: ClassVar[list[str]] = ["after move 2", "before match 4", "after rehome 2", "before match 7"]
+
+    def _ordered(self, mapping: Mapping, rng: random.Random) -> Iterable[Move]:
+        to = rng.randrange(3)
+        return [Move(parcel, to) for parcel in range(mapping.parcels.count)]
+
+
+PLAYS: dict[str, type[AdjustmentPlay]] = {"global": AdjustmentPlay, "padres": PadresPlay}
+
 
 if __name__ == "__main__":
-    play_until_killed(AdjustmentPlay, OF_ADJUSTMENTS)
+    play_until_killed(PLAYS[sys.argv.pop(3)], OF_ADJUSTMENTS)

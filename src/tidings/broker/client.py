@@ -114,6 +114,7 @@ class BrokerClient:
         except RequestRefusedError:
             del self._feeds[feed.name]
             raise
+        feed.joined_at = asyncio.get_running_loop().time()
         return feed
 
     async def advertise(self, query: str = ANYTHING) -> None:
@@ -220,22 +221,35 @@ class BrokerClient:
         move = feed.migrant.moving
         session, total = (move.session, move.total) if move is not None and move.to == broker else ("", 0)
         request = SubscribeRequest(next(self._numbers), feed.name, feed.query, session, total)
-        self._send(request, broker).add_done_callback(lambda answer: self._joined(feed, answer))
+        self._send(request, broker).add_done_callback(lambda answer: self._joined(feed, broker, answer))
 
-    def _joined(self, feed: Feed, answer: asyncio.Future[None]) -> None:
-        if not answer.cancelled() and isinstance(error := answer.exception(), RequestRefusedError):
+    def _joined(self, feed: Feed, broker: str, answer: asyncio.Future[None]) -> None:
+        """A feed ends when its home refuses it. When another broker does, it does not move."""
+        if answer.cancelled():
+            return
+        error = answer.exception()
+        if not isinstance(error, RequestRefusedError):
+            feed.joined_at = asyncio.get_running_loop().time()
+        elif broker == feed.migrant.home:
             feed.stop(error)
+        else:
+            self._tell(feed, Lost(broker))
 
     def _lost(self, broker: str) -> None:
-        """Without a connection nobody is subscribed there, and no move goes on."""
-        for number in [
-            number
-            for number, asked in self._asked.items()
-            if asked.broker == broker and isinstance(asked.request, UnsubscribeRequest)
-        ]:
-            self._asked.pop(number).answer.set_result(None)
+        """Without a connection nobody is subscribed there, and no move goes on. What was asked for that is done."""
         for feed in list(self._feeds.values()):
             self._tell(feed, Lost(broker))
+        for number, asked in list(self._asked.items()):
+            if asked.broker == broker and self._is_over(asked.request, broker):
+                del self._asked[number]
+                asked.answer.cancel() if isinstance(asked.request, SubscribeRequest) else asked.answer.set_result(None)
+
+    def _is_over(self, request: ClientRequest, broker: str) -> bool:
+        """Whether a request means nothing to a broker any more that has lost us."""
+        if isinstance(request, SubscribeRequest):
+            feed = self._feeds.get(request.subscriber)
+            return feed is None or broker not in feed.migrant.homes
+        return isinstance(request, UnsubscribeRequest)
 
     # --- what comes in
 

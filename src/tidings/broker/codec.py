@@ -170,6 +170,8 @@ def _exactly(kind: Any) -> _Read:
     def read(given: Any) -> Any:
         if type(given) is not kind or (kind is int and abs(given) > _LARGEST):
             raise FrameError(f"{kind.__name__} is expected, got {_shown(given)}")
+        if kind is str:
+            given.encode()  # half of a surrogate pair, which JSON may have, is a ValueError
         return given
 
     return read

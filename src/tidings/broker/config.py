@@ -52,6 +52,8 @@ class Limits:
     """In the input queue; then nobody is read from."""
     connections: int = 2000
     subscribers: int = 100_000
+    adverts: int = 10_000
+    """Of all clients together."""
     strangers: int = 64
     """Connections that have not proved yet that they know the secret."""
     handshake_s: float = 5.0

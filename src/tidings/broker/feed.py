@@ -19,6 +19,8 @@ class Feed(AsyncIterator[Publication]):
         self.migrant = Migrant(home)
         self.repeats = 0
         """How many came twice and were dropped."""
+        self.joined_at = 0.0
+        """When a broker last accepted the subscription, by the clock of the event loop."""
         self._limit = limit
         self._end = end
         self._waiting: deque[Publication] = deque()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
+from tidings.broker.config import Limits
 from tidings.broker.connection import Connection
 from tidings.broker.core import BrokerPacket, Entering, Leaving
 from tidings.broker.frames import FrameError
@@ -39,6 +41,17 @@ class Guest:
                 return Advert(self._own(name), query)
             case PublishRequest(_, key, publication):
                 return Transit(publication, self._own(key))
+
+    def excess(
+        self, packet: BrokerPacket, limits: Limits, subscribers: int, adverts: Mapping[str, Collection[str]]
+    ) -> str:
+        """What the broker has too many of already to take this; empty if there is room. ``adverts``: by client."""
+        if isinstance(packet, Entering) and subscribers >= limits.subscribers:
+            return f"{subscribers:,} subscribers"
+        if isinstance(packet, Advert) and packet.name not in adverts.get(self.name, ()):
+            count = sum(map(len, adverts.values()))
+            return f"{count:,} advertisements" if count >= limits.adverts else ""
+        return ""
 
     def _own(self, name: str) -> str:
         if not name.startswith(f"{self.name}/") or len(name) > _NAME_CHARS:

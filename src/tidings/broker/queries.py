@@ -14,6 +14,8 @@ from tidings.simulate.universe import facts_of
 ANYTHING = "*"
 """What a publisher advertises that may publish anything. Nobody can subscribe to it."""
 _SLACK = 1000
+_MOST_COMPARED = 1 << 18
+"""Of so many pairs it is remembered whether one covers the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,8 @@ class Queries:
             return True
         found = self._covers.get((wide, narrow))
         if found is None:
+            if len(self._covers) >= _MOST_COMPARED:
+                self._covers.clear()
             found = self._covers[wide, narrow] = self._compare(self._known[wide], self._known[narrow])
         return found
 

@@ -201,7 +201,7 @@ class BrokerServer:
                 message = await connection.receive(BETWEEN_BROKERS)
                 if message is None or isinstance(message, Goodbye):
                     return ""
-                self._put(_Item(message, neighbour), connection.received_bytes)
+                self._put(_Item(message, neighbour, link=connection), connection.received_bytes)
         finally:
             if self._links.get(neighbour) is connection:
                 del self._links[neighbour]
@@ -258,8 +258,9 @@ class BrokerServer:
 
     def _request(self, guest: Guest, request: ClientRequest) -> None:
         packet = guest.packet(request)
-        if isinstance(packet, Entering) and len(self.core.subscribers) >= self.config.limits.subscribers:
-            self._refuse(guest, request.number, f"{self.name} has {len(self.core.subscribers):,} subscribers already")
+        subscribers = len(self.core.subscribers)
+        if excess := guest.excess(packet, self.config.limits, subscribers, self._adverts):
+            self._refuse(guest, request.number, f"{self.name} has {excess} already")
         else:
             self._put(_Item(packet, LOCAL, guest, request.number), guest.connection.received_bytes)
 
@@ -283,7 +284,7 @@ class BrokerServer:
         packet, guest = item.packet, item.guest
         if self._is_stale(item):
             return
-        if item.link is not None:
+        if isinstance(packet, Linked) and item.link is not None:
             self._link(item.hop, item.link)
         began = perf_counter()
         outcomes = self.core.on(packet, item.hop, self._loop.time())
@@ -296,7 +297,7 @@ class BrokerServer:
         self._apply(outcomes)
 
     def _link(self, neighbour: str, link: Connection) -> None:
-        """From now on a neighbour hears us here; what it still says on an older connection does not count."""
+        """From now on a neighbour hears us here."""
         old = self._links.pop(neighbour, None)
         if old is not None:
             self._spawn(old.close("you have connected again"))
@@ -304,8 +305,13 @@ class BrokerServer:
             self._links[neighbour] = link
 
     def _is_stale(self, item: _Item) -> bool:
-        """Whether a client has gone, or come back, since something was queued for it. Publications are never stale."""
+        """Whether a client or a neighbour has gone, or come back, since something was queued for it, or by it.
+
+        Publications are never stale.
+        """
         packet, guest = item.packet, item.guest
+        if item.link is not None and not isinstance(packet, Linked | Transit):
+            return self._links.get(item.hop) is not item.link
         if guest is None:
             return isinstance(packet, Leaving) and packet.subscriber in self._carriers
         return self._guests.get(guest.name) is not guest and not isinstance(packet, Transit)
