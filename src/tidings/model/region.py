@@ -103,7 +103,7 @@ Ring = tuple[tuple[float, float], ...]
 class Polygon:
     """What lies in one of the ``parts``: each is a ring of corners, and the rings of its holes. Borders are included.
 
-    Edges are straight on the map, as in GeoJSON. Whether rings cross is not asked here: :mod:`tidings.places` does.
+    Edges are straight on the map, as in GeoJSON. Whether rings cross is asked by :mod:`tidings.language.polygons`.
 
     >>> Polygon(((((0, 0), (9, 0), (0, 9)),),)).contains(lon=2, lat=3)
     True

@@ -32,7 +32,10 @@ def edges_of(region: Polygon) -> FloatArray:
 
 
 def _strips(edges: FloatArray, count: int) -> FloatArray:
-    """``count`` strips of a ring. In each, an edge has its ends, or goes on beyond a border."""
+    """``count`` strips of a ring. In each, an edge has its ends, or goes on beyond a border.
+
+    Of a flat edge the ends are those of its neighbours.
+    """
     x1, y1, x2, y2 = edges.T
     borders = np.linspace(y1.min(), y1.max(), count + 1)[:, None]
     share = np.clip((borders - y1) / np.where(y1 == y2, 1.0, y2 - y1), 0, 1)
