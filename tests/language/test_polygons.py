@@ -74,3 +74,9 @@ def test_covering_of_polygons_is_sound() -> None:
     assert tidings.covers(own, own) and tidings.covers(box, own)
     assert not tidings.covers(own, box) and not tidings.covers(own, tidings.parse("polygon:((0 0, 9 0, 9 9, 0 9))"))
     assert not tidings.covers(own, tidings.parse("point_radius:[5 5 1m]"))
+
+
+def test_as_many_corners_as_there_may_be_can_be_written_and_read_again() -> None:
+    corners = [(n % 2 + 1, n / 50) for n in range(3_999)] + [(0, 0)]
+    query = parse_normal(f"polygon:(({', '.join(f'{x} {y}' for x, y in corners)}))")[0]
+    assert len(query.region.parts[0][0]) == 4_000 and parse_normal(tidings.to_text(query))[0] == query  # type: ignore[union-attr]

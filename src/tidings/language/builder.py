@@ -25,7 +25,7 @@ from tidings.model.query import (
     Wildcard,
     Within,
 )
-from tidings.model.region import Circle, Polygon, Rectangle, Ring, checked_degrees
+from tidings.model.region import Circle, Polygon, Rectangle, Ring, check_corners, checked_degrees
 from tidings.model.values import read_instant, read_number
 
 T = TypeVar("T")
@@ -99,6 +99,7 @@ def circle(token: Token, coordinates: Sequence[Token]) -> Query:
 
 def ring(token: Token) -> Ring:
     """The corners of a ring in brackets."""
+    at(token, check_corners, text_of(token).count(","))
     corners = [tuple(map(_plain_number, corner.split())) for corner in text_of(token)[1:-1].split(",")]
     for corner in corners:
         if len(corner) != 2 or None in corner:

@@ -13,6 +13,7 @@ EARTH_RADIUS_M = 6_371_008.8
 
 MAX_RADIUS_M = EARTH_RADIUS_M * math.pi
 
+MAX_CORNERS = 4_000
 _FEWEST_CORNERS, _HALF_ROUND = 3, 180.0
 
 
@@ -112,6 +113,7 @@ class Polygon:
     parts: tuple[tuple[Ring, ...], ...]
 
     def __post_init__(self) -> None:
+        check_corners(sum(len(ring) - _is_closed(ring) for part in self.parts for ring in part))
         parts = tuple(tuple(_checked_ring(ring) for ring in part) for part in self.parts)
         if not parts or not all(parts):
             raise QueryError("a polygon has at least one ring, as in polygon:((0 0, 9 0, 0 9, 0 0))")
@@ -169,10 +171,21 @@ def distance_m(lon1: float, lat1: float, lon2: float, lat2: float) -> float:
     return EARTH_RADIUS_M * math.atan2(math.sqrt(across * across + along * along), inner)
 
 
+def check_corners(count: int) -> None:
+    """Refuse a polygon that takes long to read and to ask."""
+    if count > MAX_CORNERS:
+        raise QueryError(f"a polygon has at most {MAX_CORNERS:,} corners, got {count:,}: simplify it, or make several")
+
+
+def _is_closed(ring: Ring) -> bool:
+    """Whether the last corner is the first one again."""
+    return len(ring) > 1 and ring[0] == ring[-1]
+
+
 def _checked_ring(ring: Ring) -> Ring:
     """A ring with its corners as floats, the last one not being the first again."""
     corners = tuple((checked_degrees("longitude", lon, 180), checked_degrees("latitude", lat, 90)) for lon, lat in ring)
-    if len(corners) > 1 and corners[0] == corners[-1]:
+    if _is_closed(corners):
         corners = corners[:-1]
     if len(set(corners)) < _FEWEST_CORNERS:
         raise QueryError(f"a ring has at least {_FEWEST_CORNERS} different corners, got {len(set(corners))}")
