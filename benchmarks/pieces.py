@@ -18,7 +18,7 @@ from benchmarks.commands.options import MADE_UP, HowToPrint, Rounds, Save, Seed,
 from benchmarks.sigma_trees import tree_query
 from tidings.cli.format import Format
 from tidings.engine import Engine
-from tidings.language import to_text
+from tidings.language import parse, to_text
 from tidings.model import DataError, QueryError
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
@@ -61,7 +61,10 @@ def sigma(
     """Sigma's rules for new processes over events: exactly the pairs of the file first, then events a second."""
     from benchmarks.printing import print_figures
 
-    said, events = sigma_rules(data), pq.read_table(data / "sigma_events.parquet")
+    rules = pq.read_table(data / "sigma_rules.parquet").to_pylist()
+    everything = said_rules(rules)
+    said = {name: everything[name] for name in process_rules(rules) if name in everything}
+    events = pq.read_table(data / "sigma_events.parquet")
     posts = events.drop_columns(["rules"])
     engine = Engine()
     engine.subscribe_many(pa.table({"id": [*said], "query": [*said.values()]}))
@@ -72,6 +75,8 @@ def sigma(
     many = many.set_column(many.column_names.index("id"), "id", pa.array([str(n) for n in range(rows)]))
     single = [{name: value for name, value in row.items() if value is not None} for row in posts.to_pylist()]
     figures = {
+        "all_rules": len(rules),
+        "all_said": len(everything),
         "rules": len(said),
         "events": posts.num_rows,
         "pairs": len(pairs),
@@ -81,15 +86,21 @@ def sigma(
     print_figures(kept("sigma", "sigma_rules and sigma_events", None, save, figures), output_format)
 
 
-def sigma_rules(data: Path) -> dict[str, str]:
-    """The rules for new processes on Windows that can be said, as queries by their ids."""
+def process_rules(rules: list[dict[str, Any]]) -> list[str]:
+    """The ids of the rules for new processes on Windows."""
+    return [rule["id"] for rule in rules if (rule["category"], rule["product"]) == ("process_creation", "windows")]
+
+
+def said_rules(rules: list[dict[str, Any]]) -> dict[str, str]:
+    """The rules that can be said, as queries by their ids."""
     said = {}
-    for rule in pq.read_table(data / "sigma_rules.parquet").to_pylist():
-        if (rule["category"], rule["product"]) == ("process_creation", "windows"):
-            try:
-                said[rule["id"]] = to_text(tree_query(json.loads(rule["tree"])))
-            except QueryError:
-                continue
+    for rule in rules:
+        try:
+            text = to_text(tree_query(json.loads(rule["tree"])))
+            parse(text)
+        except QueryError:
+            continue
+        said[rule["id"]] = text
     return said
 
 

@@ -9,7 +9,7 @@ matched: smoke: "smoke"; no drill
 from typing import TYPE_CHECKING, Any
 
 from tidings.analysis import Analyser
-from tidings.language import Explanation, covers, evaluate, explain, parse, to_text
+from tidings.language import Explanation, covers, evaluate, explain, parse, polygon, to_text
 from tidings.model import (
     Match,
     Publication,
@@ -42,6 +42,7 @@ __all__ = [
     "evaluate",
     "explain",
     "parse",
+    "polygon",
     "to_text",
 ]
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
-from tidings.analysis import ENGLISH
+from tidings.analysis import ENGLISH, Fields
 from tidings.language import normal_form, parse, to_text
 from tidings.model import Not, Query, QueryError
+from tidings.registry.habits import habits_of
 
 PAGE = (Path(__file__).parents[2] / "docs" / "language.md").read_text(encoding="utf-8")
 
@@ -34,7 +36,7 @@ HABITS = [
 
 def test_the_tables_are_found() -> None:
     assert len(ASKED) > 25 and len(TRIPLES) == 4 and len(REFUSED) > 55
-    assert len(HABITS) > 80
+    assert len(HABITS) > 130
 
 
 @pytest.mark.parametrize("text", ASKED)
@@ -69,6 +71,11 @@ def test_habits_mean_what_the_page_says(form: str, here: str, meaning: str) -> N
         assert kind == "needs"
         [name] = re.findall(r"attribute `(\w+)`", meaning)
         assert name in _attributes(parse(form)) and name in _attributes(instead)
+
+
+@pytest.mark.parametrize("form", [row[0].strip("`") for row in rows("## Coming from X") if row[2].startswith("needs")])
+def test_who_subscribes_with_an_operator_of_x_is_warned(form: str) -> None:
+    assert habits_of(pa.array([form]), Fields())
 
 
 def _attributes(query: Query) -> set[str]:

@@ -10,7 +10,7 @@ from datetime import datetime
 import pyarrow as pa
 import pytest
 
-from tests.language.strategies import ANALYSER, PATHS, STOP_WORDS, SYMBOLS, WORDS, random_publication
+from tests.language.strategies import ANALYSER, PATHS, SMALL_POLYGONS, STOP_WORDS, SYMBOLS, WORDS, random_publication
 from tidings.engine import asked
 from tidings.index import guard
 from tidings.language import parse_normal
@@ -47,6 +47,7 @@ def mixed_queries(rng: random.Random, count: int) -> list[str]:
             f"symbol:{value}*", f"symbol:*{value}", f"topic:{rng.choice(PATHS)}", "has:price", f'"{word()} {word()}"~1',
             f'"{word()} {word()}"', f"{word()[:2]}*", box(), word(), word(), f"symbol:({value} OR AB)",
             f"point_radius:[{rng.randint(0, 4)} {rng.randint(0, 4)} {rng.choice((1, 120, 400))}km]",
+            f"polygon:{rng.choice(SMALL_POLYGONS)}",
             f"when:>=2020-01-0{rng.randint(1, 7)}", f"when:[2020-01-01 TO 2020-01-0{rng.randint(1, 7)}]",
         ))  # fmt: skip
 

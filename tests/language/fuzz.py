@@ -25,12 +25,13 @@ VALID = (
     "terror* symbol:(YHOO OR GOOG) name:Mc* name:*son name:*art*",
     "volume:>300000 volume:>=3e5 price:[10 TO 20} price:10..20 has:price",
     "ts:[2020-01-01 TO 2021-01-01T10:00:00Z] point_radius:[151.2 -33.9 16km]",
+    "polygon:((0 0, 9 0, 9 9), (5 1, 8 1, 8 2)) OR polygon:(((1 1, 2 1, 2 2, 1 1)), ((5 5, 6 5, 6 6, 5 5)))",
     'topic:sports/*/final topic:"arts and crafts/x"',
     "[class,eq,'STOCK'],[symbol,eq,'YHOO'],[volume,>,300000],[x,isPresent,0]",
 )
 SIGNS = ("AND", "OR", "NOT", "TO", "-", "(", ")", "[", "]", "{", "}", '"', "“", "”", "~", "*", ":", "..", ">", "<=",
          "^", "&", "\\", "\0", "\ud800", " ", "\n", "a", "fire", "the", "9", "1e999", "nan", "-0", "has:", "topic:",
-         "x:", "bounding_box:", "point_radius:", "km", "/", ",", "'", "@a", "http://x", "白", "é",
+         "x:", "bounding_box:", "point_radius:", "polygon:((", "km", "/", ",", "'", "@a", "http://x", "白", "é",
          "\u200b", "２")  # fmt: skip
 
 HARD = (
@@ -51,6 +52,10 @@ HARD = (
     '"a b c" ' * 500,
     '"' + "ﷺ" * 2000 + '"',
     "ab* " * 1000,
+    "polygon:((" + ", ".join(f"{n // 2 % 2} {n}e-3" for n in range(3_900)) + ", -1 0))",
+    "polygon:((" + ", ".join(f"{n % 2} {n % 90}" for n in range(9_000)) + "))",
+    "polygon:((" + "), (".join(f"{n}e-2 0, {n}e-2 1, {n + 1}e-2 1" for n in range(1_500)) + "))",
+    "polygon:(" + "(" * 1_000,
     '"' * 4096,
     "topic:" + "a/" * 2000 + "b",
     " OR ".join(f"x {a}{b}" for a in "bcdefghjklmnpqruvwyz" for b in "bcdfghjklmnpqrtuv2345")[:4090].rsplit(" OR ", 1)[

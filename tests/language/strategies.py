@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import random
 from datetime import UTC, datetime
 
 from hypothesis import strategies as st
 
 from tidings.analysis import Analyser
-from tidings.language import normal_form
+from tidings.language import normal_form, parse
 from tidings.model import (
     And,
     Anywhere,
@@ -20,6 +21,7 @@ from tidings.model import (
     Not,
     Or,
     Phrase,
+    Polygon,
     Prefix,
     Present,
     Publication,
@@ -120,6 +122,25 @@ def _longer_patterns(shorter: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 
 patterns = st.recursive(_letters, _longer_patterns, max_leaves=6)
 _circles = st.builds(Circle, st.floats(-180, 180), st.floats(-90, 90), st.floats(0.001, 2e7))
+
+
+@st.composite
+def polygons(draw: st.DrawFn) -> Polygon:
+    """One part or two, each a star around a centre; some with a hole."""
+    parts = []
+    for west in draw(st.sampled_from([[-170.0], [5.0], [-170.0, 5.0]])):
+        lon, lat = west + draw(st.floats(60, 100)), draw(st.floats(-20, 20))
+        shares = draw(st.lists(st.floats(0.2, 1), min_size=3, max_size=9))
+        wide, high = draw(st.floats(1e-3, 59)), draw(st.floats(1e-3, 69))
+        turns = [2 * math.pi * n / len(shares) for n in range(len(shares))]
+        star = [
+            (lon + wide * r * math.cos(a), lat + high * r * math.sin(a)) for r, a in zip(shares, turns, strict=True)
+        ]
+        hole = [((x + 3 * lon) / 4, (y + 3 * lat) / 4) for x, y in star]
+        parts.append((tuple(star), tuple(hole)) if draw(st.booleans()) else (tuple(star),))
+    return Polygon(tuple(parts))
+
+
 _steps = _text.filter(lambda s: "/" not in s and "*" not in s)
 writable_atoms: st.SearchStrategy[Query] = st.one_of(
     _words.map(Word),
@@ -136,7 +157,7 @@ writable_atoms: st.SearchStrategy[Query] = st.one_of(
     st.builds(InNetwork, _names, st.ip_addresses().map(lambda own: f"{own}/{own.max_prefixlen // 3}")),
     _ranges(),
     st.builds(Present, _names),
-    st.one_of(_rectangles(), _circles).map(Within),
+    st.one_of(_rectangles(), _circles, polygons()).map(Within),
     st.lists(_steps, min_size=1, max_size=3).map(tuple).map(Topic),
     _steps.map(lambda step: Topic((step, "*"))),
 )
@@ -179,6 +200,14 @@ def _phrase(words: list[str]) -> str:
 _words_in_a_row = st.lists(st.sampled_from(WORDS + STOP_WORDS), min_size=1, max_size=3).map(_phrase)
 _topic_paths = st.sampled_from([*PATHS, "news/*/final", "*/sport"]).map(lambda p: Topic(tuple(p.split("/"))))
 _small_circles = st.builds(Circle, _small, _small, st.sampled_from([1.0, 120_000.0, 400_000.0]))
+SMALL_POLYGONS = (
+    "((0 0, 4 0, 4 4, 0 4))",
+    "((0 0, 4 0, 2 4))",
+    "((0 0, 3 1, 4 4, 1 3), (1 1, 2 1, 2 2))",
+    "((0 0, 4 0, 4 4, 0 4), (1 1, 3 1, 3 3, 1 3))",
+    "(((0 0, 2 0, 0 2)), ((2 2, 4 2, 4 4, 2 4)))",
+)
+_small_polygons = st.sampled_from(SMALL_POLYGONS).map(lambda text: parse(f"polygon:{text}"))
 ATOM_KINDS: dict[str, st.SearchStrategy[Query]] = {
     "text": st.one_of(
         st.sampled_from(WORDS + STOP_WORDS).map(Word),
@@ -206,7 +235,7 @@ ATOM_KINDS: dict[str, st.SearchStrategy[Query]] = {
         _small_ranges(),
         st.sampled_from(["symbol", "price", "lat"]).map(Present),
     ),
-    "place": st.one_of(_small_rectangles(), _small_circles).map(Within),
+    "place": st.one_of(st.one_of(_small_rectangles(), _small_circles).map(Within), _small_polygons),
     "topic": _topic_paths,
 }
 small_atoms: st.SearchStrategy[Query] = st.one_of(list(ATOM_KINDS.values()))

@@ -10,11 +10,12 @@ import math
 import re
 from datetime import datetime
 
+import shapely
+
 from tests.language.strategies import STOP_WORDS
 from tidings.model import (
     And,
     Anywhere,
-    Circle,
     Contains,
     EndsWith,
     Equals,
@@ -22,6 +23,7 @@ from tidings.model import (
     Not,
     Or,
     Phrase,
+    Polygon,
     Prefix,
     Present,
     Publication,
@@ -37,6 +39,7 @@ from tidings.model import (
     Word,
 )
 from tidings.model.query import Piece
+from tidings.model.region import Region
 
 
 def tiny(query: Query, p: Publication) -> bool | None:
@@ -94,7 +97,10 @@ def _phrase(wanted: list[str], slop: int, words: list[str]) -> bool | None:
     return False
 
 
-def _inside(region: Rectangle | Circle, lon: float, lat: float) -> bool:
+def _inside(region: Region, lon: float, lat: float) -> bool:
+    if isinstance(region, Polygon):
+        parts = [shapely.Polygon(ring, holes) for ring, *holes in region.parts]
+        return any(part.covers(shapely.Point(lon, lat)) for part in parts)
     if isinstance(region, Rectangle):
         return not (lon < region.west or lon > region.east or lat < region.south or lat > region.north)
     a, b = (_unit(region.lon, region.lat), _unit(lon, lat))

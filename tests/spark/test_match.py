@@ -36,6 +36,7 @@ OTHERS = [
     "topic:technology OR likes:>5 OR lang:es",
     "bounding_box:[-180 -90 0 90] -has:topic",
     "has:lang likes:[0 TO 2]",
+    "polygon:((-90 -60, 0 -60, 0 80), (-1 0, -2 0, -2 1)) OR polygon:(((1 1, 170 1, 9 80)), ((1 -1, 9 -80, 170 -1)))",
 ]
 
 

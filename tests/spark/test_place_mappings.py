@@ -57,6 +57,7 @@ ASKED = {
     "all of the earth": "bounding_box:[-180 -90 180 90]",
     "not on it": "fire -bounding_box:[-180 -90 180 90]",
     "date line": "fire point_radius:[180 10 300km]",
+    "polygons": "polygon:(((0 80, 90 90, -90 90)), ((0 0, 9 0, 9 9, 0 9), (1 1, 2 1, 2 2)), ((179 9, 180 9, 180 12)))",
     "nobody posts there": "fire bounding_box:[100 40 110 50]",
     "nor there": "bounding_box:[-120 -50 -110 -40]",
     "anywhere": "fire",

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from tidings.model import Circle, Rectangle, Region
+from tests.language.strategies import polygons
+from tidings.model import Circle, Polygon, Rectangle, Region
 from tidings.model.region import EARTH_RADIUS_M, MAX_RADIUS_M, distance_m
 from tidings.terms.cells import (
     MAX_LEVEL,
@@ -65,7 +66,7 @@ def rectangles(draw: st.DrawFn) -> Rectangle:
 radii = st.floats(-3, math.log10(MAX_RADIUS_M) - 1e-9).map(lambda power: 10**power) | st.just(MAX_RADIUS_M)
 circles = st.builds(Circle, lons, lats, radii)
 parts = st.floats(0, 1) | st.sampled_from([0.0, 1.0])
-regions: st.SearchStrategy[Region] = rectangles() | circles
+regions: st.SearchStrategy[Region] = rectangles() | circles | polygons()
 
 
 def meets(cover: list[int], lon: float, lat: float) -> bool:
@@ -114,6 +115,30 @@ def test_any_place_that_a_circle_contains_meets_its_cover(
     circle: Circle, lon: float, lat: float, max_cells: int
 ) -> None:
     assert meets(cover(circle, max_cells), lon, lat) >= circle.contains(lon, lat)
+
+
+@given(polygons(), st.floats(0, 1), st.floats(0, 1), st.integers(0, 50), sizes)
+def test_a_place_in_a_polygon_meets_its_cover_and_all_of_an_inner_cell_is_inside(
+    polygon: Polygon, across: float, up: float, edge: int, max_cells: int
+) -> None:
+    """Also its corners, and places on its edges."""
+    edges = [*polygon.edges()]
+    x1, y1, x2, y2 = edges[edge % len(edges)]
+    places = [(x1, y1), (x1 + across * (x2 - x1), y1 + across * (y2 - y1))]
+    for box in polygon.bounds():
+        places.append((box.west + across * (box.east - box.west), box.south + up * (box.north - box.south)))
+    for lon, lat in places:
+        assert meets(cover(polygon, max_cells), lon, lat) >= polygon.contains(lon, lat)
+    for label, is_inside in cover_parts(polygon, max_cells):
+        box = rectangle(label)
+        within = box.west + across * (box.east - box.west), box.south + up * (box.north - box.south)
+        corners = [(lon, lat) for lon in (box.west, box.east) for lat in (box.south, box.north)]
+        assert not is_inside or all(polygon.contains(*place) for place in (within, *corners))
+
+
+def test_a_large_polygon_has_inner_cells() -> None:
+    polygon = Polygon(((((-100, -50), (100, -50), (100, 50), (-100, 50)),),))
+    assert any(is_inside for _, is_inside in cover_parts(polygon, 64))
 
 
 @given(regions, sizes, sizes)

@@ -75,3 +75,14 @@ def test_a_finder_forgets_texts_rather_than_grow() -> None:
         finder.of_text(str(n))
     finder.of_text("7" * 5_000)
     assert len(finder._known) <= MAX_KNOWN and max(map(len, finder._known)) < 5_000
+
+
+def test_a_thousand_characters_of_any_kind_can_be_asked_for() -> None:
+    """One of Sigma's public rules does."""
+    finder = Finder()
+    finder.put(Regex("x", "(?s:.*)(?:.{1000,})(?s:.*)"), 7)
+    assert [[*finder.of_text(text)] for text in ("é" * 999, "\n" + "é" * 1_000, "a" * 999 + "\n" + "a" * 999)] == [
+        [],
+        [7],
+        [],
+    ]

@@ -122,7 +122,7 @@ class RangeArea:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AtomArea:
-    """Ranges of instants, or circles: ``distinct`` ones are asked of the filer one by one; ``atoms`` says which."""
+    """Ranges of instants, circles or polygons: ``distinct`` ones are asked of the filer; ``atoms`` says which."""
 
     filer: Filer
     distinct: list[Range | Within]

@@ -75,9 +75,9 @@ class Filer:
     def _covered(
         self, area: Range | Within, areas: list[Range | Within], terms: list[int], others: list[int]
     ) -> list[Entry]:
-        """Entries under the parts of the cover of one of ``areas``; inside of a circle it need not be verified.
+        """Entries under the parts of the cover of one of ``areas``; inside of one it need not be verified.
 
-        A box is asked everywhere, and that around a circle: what asks for one is compared with many rows at once, which
+        A box is asked everywhere, and that around an area: what asks for one is compared with many rows at once, which
         costs less than to have some of a query's entries elsewhere.
         """
         across = self._entry(0, terms, areas, others)

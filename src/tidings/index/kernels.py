@@ -55,7 +55,7 @@ def _clear(row, terms, term_offsets, bits):
 
 
 @numba.njit(cache=True, nogil=True)
-def _stream_holds(s, stop, row, stream, bits, kinds, slots, keys, circles, sequence_words, sequence_offsets, numbers,
+def _stream_holds(s, stop, row, stream, bits, kinds, slots, keys, shapes, sequence_words, sequence_offsets, numbers,
                   points, token_offsets, tokens):  # fmt: skip
     """Whether all that stands in a stream from s to stop holds of a row."""
     while s < stop and stream[s] >= 0:
@@ -68,12 +68,12 @@ def _stream_holds(s, stop, row, stream, bits, kinds, slots, keys, circles, seque
             is_so = not has_term(bits, u >> 1)
         elif kinds[u >> 2] == FORMULA:
             is_so = _formula_holds(
-                u >> 2, row, bits, kinds, slots, keys, circles, sequence_words, sequence_offsets, numbers, points,
+                u >> 2, row, bits, kinds, slots, keys, shapes, sequence_words, sequence_offsets, numbers, points,
                 token_offsets, tokens,
             )  # fmt: skip
         else:
             is_so = holds(
-                u >> 2, row, kinds, slots, keys, circles, sequence_words, sequence_offsets, numbers, points,
+                u >> 2, row, kinds, slots, keys, shapes, sequence_words, sequence_offsets, numbers, points,
                 token_offsets, tokens,
             ) != ((u & 2) != 0)  # fmt: skip
         if not is_so:
@@ -83,7 +83,7 @@ def _stream_holds(s, stop, row, stream, bits, kinds, slots, keys, circles, seque
 
 
 @numba.njit(cache=True, nogil=True)
-def _formula_holds(p, row, bits, kinds, slots, keys, circles, sequence_words, sequence_offsets, numbers, points,
+def _formula_holds(p, row, bits, kinds, slots, keys, shapes, sequence_words, sequence_offsets, numbers, points,
                    token_offsets, tokens):  # fmt: skip
     """Whether a formula holds of a row.
 
@@ -101,7 +101,7 @@ def _formula_holds(p, row, bits, kinds, slots, keys, circles, sequence_words, se
             is_so = not has_term(bits, u >> 1)
         else:
             is_so = holds(
-                u >> 2, row, kinds, slots, keys, circles, sequence_words, sequence_offsets, numbers, points,
+                u >> 2, row, kinds, slots, keys, shapes, sequence_words, sequence_offsets, numbers, points,
                 token_offsets, tokens,
             ) != ((u & 2) != 0)  # fmt: skip
         ways = np.uint32(sequence_offsets[at])
@@ -110,7 +110,7 @@ def _formula_holds(p, row, bits, kinds, slots, keys, circles, sequence_words, se
 
 
 @numba.njit(cache=True, nogil=True)
-def emit(held, row, tests, stream_offsets, stream, entry_queries, kinds, slots, keys, circles, sequence_words,
+def emit(held, row, tests, stream_offsets, stream, entry_queries, kinds, slots, keys, shapes, sequence_words,
              sequence_offsets, numbers, points, token_offsets, tokens, bits, query_bits, out, found):  # fmt: skip
     """Write the queries of those of the entries ``held`` whose test (``tests`` may be empty) and stream hold.
 
@@ -122,7 +122,7 @@ def emit(held, row, tests, stream_offsets, stream, entry_queries, kinds, slots, 
         if len(tests) and tests[at] >= 0 and not in_box(tests[at], row, slots, keys, numbers):
             continue
         if stream_offsets[at] < stream_offsets[at + 1] and not _stream_holds(
-            stream_offsets[at], stream_offsets[at + 1], row, stream, bits, kinds, slots, keys, circles, sequence_words,
+            stream_offsets[at], stream_offsets[at + 1], row, stream, bits, kinds, slots, keys, shapes, sequence_words,
             sequence_offsets, numbers, points, token_offsets, tokens,
         ):  # fmt: skip
             continue
@@ -154,7 +154,7 @@ def finish(row, terms, term_offsets, bits, query_bits, out, begin, end):
 
 @numba.njit(cache=True, nogil=True)
 def match_chained(first_row, terms, term_offsets, numbers, points, token_offsets, tokens, starts, link, limit, firsts,
-                  tests, stream_offsets, stream, entry_queries, kinds, slots, keys, circles, sequence_words,
+                  tests, stream_offsets, stream, entry_queries, kinds, slots, keys, shapes, sequence_words,
                   sequence_offsets, bits, query_bits, out, row_ends, counters):  # fmt: skip
     """Match rows against chained entries; stops before a row whose matches do not fit into ``out``.
 
@@ -189,7 +189,7 @@ def match_chained(first_row, terms, term_offsets, numbers, points, token_offsets
                 verified += n
                 found = emit(
                     held[:n], row, tests, stream_offsets, stream, entry_queries, kinds, slots, keys,
-                    circles, sequence_words, sequence_offsets, numbers, points, token_offsets, tokens, bits,
+                    shapes, sequence_words, sequence_offsets, numbers, points, token_offsets, tokens, bits,
                     query_bits, out, found,
                 )  # fmt: skip
                 if found < 0:
@@ -264,7 +264,7 @@ def _plain(n, tests, stream_offsets, stream, entry_queries, bits, held, out, fou
 
 @numba.njit(cache=True, nogil=True)
 def match_side_by_side(first_row, terms, term_offsets, numbers, points, token_offsets, tokens, starts, firsts, tests,
-                       stream_offsets, stream, entry_queries, kinds, slots, keys, circles, sequence_words,
+                       stream_offsets, stream, entry_queries, kinds, slots, keys, shapes, sequence_words,
                        sequence_offsets, bits, query_bits, out, row_ends, counters):  # fmt: skip
     """:func:`match_chained` for entries side by side: those of term t are starts[t] … starts[t + 1].
 
@@ -312,7 +312,7 @@ def match_side_by_side(first_row, terms, term_offsets, numbers, points, token_of
             if n > 0:
                 found = emit(
                     held[:n], row, tests, stream_offsets, stream, entry_queries, kinds, slots, keys,
-                    circles, sequence_words, sequence_offsets, numbers, points, token_offsets, tokens, bits,
+                    shapes, sequence_words, sequence_offsets, numbers, points, token_offsets, tokens, bits,
                     query_bits, out, found,
                 )  # fmt: skip
             n = 0

@@ -1,4 +1,4 @@
-"""Whether a predicate holds of a row: a box of two numbers, a circle, words in a row or near each other.
+"""Whether a predicate holds of a row: a box of two numbers, a circle or polygon, words in a row or near each other.
 
 What a formula asks needs the row's terms as well: see :mod:`tidings.index.kernels`.
 """
@@ -15,14 +15,14 @@ import numpy as np
 
 from tidings.tables.columns import ABSENT, LEAST
 
-BOX, CIRCLE, SEQUENCE, FORMULA = 0, 1, 2, 3
+BOX, CIRCLE, SEQUENCE, FORMULA, POLYGON = 0, 1, 2, 3, 4
 _EARTH_RADIUS_M = 6_371_008.8
 
 
 @numba.njit(cache=True, nogil=True)
-def _within_circle(lon, lat, circles, c):
+def _within_circle(lon, lat, shapes, c):
     """As tidings.model.region.distance_m, operation by operation, so that both give the same bits."""
-    circle = circles[c]
+    circle = shapes[c]
     phi1, phi2, turn = math.radians(circle[1]), math.radians(lat), math.radians(lon - circle[0])
     across = math.cos(phi2) * math.sin(turn)
     along = math.cos(phi1) * math.sin(phi2) - math.sin(phi1) * math.cos(phi2) * math.cos(turn)
@@ -31,7 +31,7 @@ def _within_circle(lon, lat, circles, c):
 
 
 @numba.njit(cache=True, nogil=True)
-def in_circle(c, row, circles, points):
+def in_circle(c, row, shapes, points):
     """Whether a row's place is there and in a circle.
 
     The square of the straight line between two unit vectors decides, but for a hair around the circle. The vector of a
@@ -43,11 +43,28 @@ def in_circle(c, row, circles, points):
         turn, up = math.radians(points[row, 0]), math.radians(points[row, 1])
         points[row, 3], points[row, 4] = math.cos(up) * math.sin(turn), math.sin(up)
         points[row, 2] = math.cos(up) * math.cos(turn)
-    x, y, z = points[row, 2] - circles[c, 3], points[row, 3] - circles[c, 4], points[row, 4] - circles[c, 5]
+    x, y, z = points[row, 2] - shapes[c, 3], points[row, 3] - shapes[c, 4], points[row, 4] - shapes[c, 5]
     squared = x * x + y * y + z * z
-    if squared <= circles[c, 6]:
+    if squared <= shapes[c, 6]:
         return True
-    return squared <= circles[c, 7] and _within_circle(points[row, 0], points[row, 1], circles, c)
+    return squared <= shapes[c, 7] and _within_circle(points[row, 0], points[row, 1], shapes, c)
+
+
+@numba.njit(cache=True, nogil=True)
+def _in_polygon(edges, lon, lat):
+    """As tidings.model.region.Polygon.contains, operation by operation, so that both give the same bits."""
+    inside = False
+    for k in range(len(edges)):
+        x1, y1, x2, y2 = edges[k, 0], edges[k, 1], edges[k, 2], edges[k, 3]
+        if (lon == x1 and lat == y1) or (lat == y1 and y1 == y2 and min(x1, x2) <= lon <= max(x1, x2)):
+            return True
+        if (y1 > lat) != (y2 > lat):
+            side = (x2 - x1) * (lat - y1) - (lon - x1) * (y2 - y1)
+            if side == 0:
+                return True
+            if (side > 0) == (y2 > y1):
+                inside = not inside
+    return inside
 
 
 @numba.njit(cache=True, nogil=True)
@@ -135,14 +152,16 @@ def in_box(p, row, slots, keys, numbers):
 
 
 @numba.njit(cache=True, nogil=True)
-def holds(p, row, kinds, slots, keys, circles, sequence_words, sequence_offsets, numbers, points, token_offsets,
+def holds(p, row, kinds, slots, keys, shapes, sequence_words, sequence_offsets, numbers, points, token_offsets,
           tokens):  # fmt: skip
     """Whether a predicate holds of a row."""
     if kinds[p] == BOX:
         return in_box(p, row, slots, keys, numbers)
     first, last = slots[p, 0], slots[p, 1]
     if kinds[p] == CIRCLE:
-        return in_circle(first, row, circles, points)
+        return in_circle(first, row, shapes, points)
+    if kinds[p] == POLYGON:
+        return _in_polygon(shapes[first:last], points[row, 0], points[row, 1])
     words, offsets = sequence_words[first:last], sequence_offsets[first:last]
     own = tokens[token_offsets[row] : token_offsets[row + 1]]
     slop = keys[p, 0]

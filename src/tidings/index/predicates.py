@@ -14,20 +14,22 @@ import numpy.typing as npt
 
 from tidings.arrays.distinct import distinct_lists
 from tidings.arrays.growing import Growing
+from tidings.arrays.runs import runs
 from tidings.index.kernels import ACCEPT
-from tidings.index.predicate_kernels import BOX, CIRCLE, FORMULA, SEQUENCE
+from tidings.index.predicate_kernels import BOX, CIRCLE, FORMULA, POLYGON, SEQUENCE
 from tidings.language import Sequence
 from tidings.language.covering import closed
 from tidings.model.query import Range, Within
-from tidings.model.region import EARTH_RADIUS_M, Rectangle, hull
+from tidings.model.region import EARTH_RADIUS_M, Circle, Polygon, Rectangle, hull
 from tidings.tables.columns import LAT, LON, Slot, instant_key, number_key, number_keys
 from tidings.terms.dictionary import Dictionary
 
 PredicateArrays = tuple[npt.NDArray[Any], ...]
 
 _HAIR = 1e-13
+_SAVED = 4
 
-FIELDS = ("kinds", "slots", "keys", "circles", "sequence_words", "sequence_offsets")
+FIELDS = ("kinds", "slots", "keys", "shapes", "sequence_words", "sequence_offsets")
 
 
 @dataclass(slots=True)
@@ -35,9 +37,10 @@ class Predicates:
     """Numbered conditions in arrays that grow.
 
     ``kinds`` int8, ``slots`` int32[2], ``keys`` int64[4] by predicate. A box compares the numbers of two slots with the
-    keys low, high, low, high; a plain range says the same twice. A circle is ``circles[slots[0]]``, float64[8]: its
+    keys low, high, low, high; a plain range says the same twice. A circle is ``shapes[slots[0]]``, float64[8]: its
     lon, lat and radius, the unit vector of its centre, and the squares of two straight lines from there: what is no
-    farther than the first is inside, what is farther than the second is outside (:func:`with_vectors`). A sequence
+    farther than the first is inside, what is farther than the second is outside (:func:`with_vectors`). A polygon has
+    the edges ``shapes[slots[0] : slots[1]]``, of each the lon and lat of both ends. A sequence
     has the words ``sequence_words[slots[0] : slots[1]]`` at ``sequence_offsets``, and its slop in ``keys[0]``. A
     formula has its steps in the same two arrays: what each asks, coded as in a stream, and in one number the steps
     that follow. Its codes name terms and other predicates.
@@ -46,7 +49,7 @@ class Predicates:
     kinds: Growing
     slots: Growing
     keys: Growing
-    circles: Growing
+    shapes: Growing
     sequence_words: Growing
     sequence_offsets: Growing
     has_sequences: bool
@@ -55,7 +58,7 @@ class Predicates:
 
     def __init__(self) -> None:
         self.kinds, self.slots, self.keys = Growing(np.int8), Growing(np.int32, 2), Growing(np.int64, 4)
-        self.circles = Growing(np.float64, 8)
+        self.shapes = Growing(np.float64, 8)
         self.sequence_words, self.sequence_offsets = Growing(np.int32), Growing(np.int32)
         self.has_sequences = False
         self._known = {}
@@ -81,13 +84,14 @@ class Predicates:
             keys = number_keys(np.array([box.west, box.east, box.south, box.north], dtype=np.float64))
             added = self._add(BOX, (LON, LAT), tuple(keys.tolist()))
         else:
-            circle = len(self.circles)
-            self.circles.extend(with_vectors(np.array([(box.lon, box.lat, box.radius_m)])))
-            added = self._add(CIRCLE, (circle, 0), (0, 0, 0, 0))
+            first = len(self.shapes)
+            self.shapes.extend(_shape(box))
+            kind = CIRCLE if isinstance(box, Circle) else POLYGON
+            added = self._add(kind, (first, len(self.shapes)), (0, 0, 0, 0))
         return self._known.setdefault(atom, added)
 
     def hull(self, atom: Range | Within, terms: Dictionary) -> int:
-        """The number of a box that holds all that an area does: itself, or the box around a circle."""
+        """The number of a box that holds all that an area does: itself, or the box around it."""
         if isinstance(atom, Within) and not isinstance(atom.region, Rectangle):
             atom = Within(hull(atom.region))
         return self.number(atom, terms)
@@ -124,34 +128,32 @@ class Predicates:
         return self._arrays
 
     def filled(self) -> dict[str, npt.NDArray[Any]]:
-        """What is there, as it is saved: circles without what is computed from them."""
-        return {name: getattr(self, name).filled for name in FIELDS} | {"circles": self.circles.filled[:, :3]}
+        """What is there, as it is saved: shapes without what is computed from them."""
+        return {name: getattr(self, name).filled for name in FIELDS} | {"shapes": self.shapes.filled[:, :_SAVED]}
 
     def extend(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
         """Append what :meth:`filled` gave elsewhere, over the same terms and slots."""
         self._arrays = None
         slots = arrays["slots"].copy()
-        slots[arrays["kinds"] == CIRCLE] += len(self.circles)
+        shapes = np.zeros((len(arrays["shapes"]), 8))
+        shapes[:, :_SAVED] = arrays["shapes"]
+        circles = slots[arrays["kinds"] == CIRCLE, 0]
+        shapes[circles] = with_vectors(shapes[circles, :3])
+        slots[_has_shapes(arrays["kinds"])] += len(self.shapes)
         slots[_has_words(arrays["kinds"])] += len(self.sequence_words)
         self.has_sequences |= bool((arrays["kinds"] == SEQUENCE).any())
-        for name, array in (arrays | {"slots": slots, "circles": with_vectors(arrays["circles"])}).items():
+        for name, array in (arrays | {"slots": slots, "shapes": shapes}).items():
             getattr(self, name).extend(array)
 
     def part(self, numbers: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[Any]]:
         """Some predicates, by rising number, as :meth:`filled` would give them had only they been added."""
         kinds, slots = self.kinds.filled[numbers], self.slots.filled[numbers].copy()
-        circles = slots[kinds == CIRCLE, 0].copy()
-        sequences = slots[_has_words(kinds)].copy()
-        slots[kinds == CIRCLE, 0] = np.arange(len(circles))
-        lengths = sequences[:, 1] - sequences[:, 0]
-        ends = np.cumsum(lengths)
-        slots[_has_words(kinds)] = np.column_stack([ends - lengths, ends])
-        words = np.repeat(sequences[:, 0] - (ends - lengths), lengths) + np.arange(lengths.sum())
+        shapes, words = _packed(slots, _has_shapes(kinds)), _packed(slots, _has_words(kinds))
         return {
             "kinds": kinds,
             "slots": slots,
             "keys": self.keys.filled[numbers],
-            "circles": self.circles.filled[circles, :3],
+            "shapes": self.shapes.filled[shapes, :_SAVED],
             "sequence_words": self.sequence_words.filled[words],
             "sequence_offsets": self.sequence_offsets.filled[words],
         }
@@ -168,6 +170,27 @@ def _has_words(kinds: npt.NDArray[np.int8]) -> npt.NDArray[np.bool_]:
     """Which predicates have a part of the arrays of words: sequences and formulas."""
     found: npt.NDArray[np.bool_] = (kinds == SEQUENCE) | (kinds == FORMULA)
     return found
+
+
+def _has_shapes(kinds: npt.NDArray[np.int8]) -> npt.NDArray[np.bool_]:
+    """Which predicates have a part of the array of shapes."""
+    found: npt.NDArray[np.bool_] = (kinds == CIRCLE) | (kinds == POLYGON)
+    return found
+
+
+def _packed(slots: npt.NDArray[np.int32], chosen: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    """Which rows of an array the chosen slots name, from the first to before the last; then they name these alone."""
+    begins, ends = slots[chosen].T.astype(np.int64)
+    offsets = np.concatenate([[0], np.cumsum(ends - begins)])
+    slots[chosen] = np.column_stack([offsets[:-1], offsets[1:]])
+    return runs(begins, ends - begins)
+
+
+def _shape(region: Circle | Polygon) -> npt.NDArray[np.float64]:
+    """A circle or polygon as the kernels take it."""
+    if isinstance(region, Circle):
+        return with_vectors(np.array([(region.lon, region.lat, region.radius_m)]))
+    return np.pad(np.array([*region.edges()]), ((0, 0), (0, 4)))
 
 
 def range_keys(asked: Range) -> tuple[Slot, int, int]:

@@ -30,8 +30,8 @@ from tidings.model import DataError
 from tidings.terms.dictionary import Dictionary
 
 MANIFEST = "manifest.json"
-FORMAT = 3
-"""A new one for other files, and where a query means something else in the same files: 3 has formulas and tags."""
+FORMAT = 4
+"""A new one for other files, and where a query means something else in the same files: 4 has polygons."""
 _SEGMENT = "segment-"
 _NO_VERSION = 1 << 63
 _PLAIN, _BOXES, _TERM, _PREDICATE = "plain_", "boxes_", "term_", "predicate_"

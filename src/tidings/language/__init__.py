@@ -7,6 +7,7 @@ from tidings.language.evaluation import Content, evaluate, evaluate_content, hol
 from tidings.language.explanation import Explanation, explain
 from tidings.language.normal import Conjunction, normal_form
 from tidings.language.parser import parse, parse_normal
+from tidings.language.polygons import polygon
 from tidings.language.printer import to_text
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "normal_form",
     "parse",
     "parse_normal",
+    "polygon",
     "resolve",
     "to_text",
 ]

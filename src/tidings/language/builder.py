@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
+from tidings.language.polygons import check_rings
 from tidings.model.errors import QueryError
 from tidings.model.habits import value_habit
 from tidings.model.networks import network_text
@@ -24,7 +25,7 @@ from tidings.model.query import (
     Wildcard,
     Within,
 )
-from tidings.model.region import Circle, Rectangle, checked_degrees
+from tidings.model.region import Circle, Polygon, Rectangle, Ring, check_corners, checked_degrees
 from tidings.model.values import read_instant, read_number
 
 T = TypeVar("T")
@@ -94,6 +95,29 @@ def circle(token: Token, coordinates: Sequence[Token]) -> Query:
     lon, lat, radius = coordinates
     centre = _degrees(lon, "longitude", 180), _degrees(lat, "latitude", 90)
     return Within(at(radius, Circle, *centre, _metres(radius)))
+
+
+def ring(token: Token) -> Ring:
+    """The corners of a ring in brackets."""
+    at(token, check_corners, text_of(token).count(","))
+    corners = [tuple(map(_plain_number, corner.split())) for corner in text_of(token)[1:-1].split(",")]
+    for corner in corners:
+        if len(corner) != 2 or None in corner:
+            raise QueryError("a ring is (lon lat, lon lat, …), each corner two plain numbers", column(token))
+    return tuple(corners)  # type: ignore[arg-type]
+
+
+def _plain_number(text: str) -> float | None:
+    number = read_number(text)
+    return None if number is None else float(number)
+
+
+def polygon(parts: Sequence[Sequence[Ring]], strict: bool) -> Query:
+    """``strict``: it is a new one, whose rings must not cross."""
+    region = Polygon(tuple(map(tuple, parts)))
+    if strict:
+        check_rings(region)
+    return Within(region)
 
 
 def value(parts: Sequence[Token], strict: bool) -> Condition:

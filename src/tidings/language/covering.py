@@ -51,7 +51,7 @@ from tidings.model.query import (
     Wildcard,
     Within,
 )
-from tidings.model.region import Circle, Rectangle, distance_m
+from tidings.model.region import Circle, Polygon, Rectangle, Region, distance_m
 from tidings.model.values import instant_text, number_text, read_instant, read_number
 
 _DOMAINS = {"lat": (-90.0, 90.0), "lon": (-180.0, 180.0)}
@@ -168,7 +168,9 @@ class _Facts:
             return [self.fields[name]] if name in self.fields else []
         return [value for value in self.values if value.name == name]
 
-    def _imply_region(self, region: Rectangle | Circle) -> bool:
+    def _imply_region(self, region: Region) -> bool:
+        if isinstance(region, Polygon):
+            return False
         if isinstance(region, Rectangle):
             sides = (Range("lat", region.south, region.north), Range("lon", region.west, region.east))
             return all(self.imply(side) for side in sides)

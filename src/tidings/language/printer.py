@@ -34,7 +34,7 @@ from tidings.model.query import (
     Within,
     Word,
 )
-from tidings.model.region import Rectangle, Region
+from tidings.model.region import Polygon, Rectangle, Region, Ring
 from tidings.model.values import instant_text, number_text
 
 _BARE_VALUE = re.compile(
@@ -152,6 +152,19 @@ def _region_text(region: Region) -> str:
     if isinstance(region, Rectangle):
         corners = (region.west, region.south, region.east, region.north)
         return f"bounding_box:[{' '.join(map(number_text, corners))}]"
+    if isinstance(region, Polygon):
+        return f"polygon:{polygon_text(region)}"
     km = region.radius_m / 1000
     radius = f"{number_text(km)}km" if km * 1000 == region.radius_m else f"{number_text(region.radius_m)}m"
     return f"point_radius:[{number_text(region.lon)} {number_text(region.lat)} {radius}]"
+
+
+def polygon_text(region: Polygon) -> str:
+    """As WKT writes a polygon or several, each ring with its first corner again at the end."""
+    parts = [f"({', '.join([_ring_text(ring) for ring in part])})" for part in region.parts]
+    return parts[0] if len(parts) == 1 else f"({', '.join(parts)})"
+
+
+def _ring_text(ring: Ring) -> str:
+    corners = [f"{number_text(lon)} {number_text(lat)}" for lon, lat in (*ring, ring[0])]
+    return f"({', '.join(corners)})"

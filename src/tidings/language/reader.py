@@ -6,12 +6,15 @@
     atom  = "(" any ")" | word ["*"] | tag | quoted ["~" number] | ("has:" | "_exists_:") name
           | "any:" list(word | quoted ["~" number])
           | name ":" list(value) | "topic:" list(path) | "bounding_box:" place | "point_radius:" place
+          | "polygon:" (part | "(" part {"," part} ")")
     list  = item | "(" item {"OR" item} ")", of words "(" item {["OR"] item} ")"
     value = [part] {mark [part]} | "/" pattern "/" ["i"] | (">" | ">=" | "<" | "<=") bare
           | ("[" | "{") bound "TO" bound ("]" | "}")
     part  = ["i"] quoted | bare
     mark  = "*" | "?"
     place = "[" number {[","] number} "]"
+    part  = "(" ring {"," ring} ")"
+    ring  = "(" number number {"," number number} ")"
 
 Space may stand between tokens, but not between the parts of a value. Where several could stand, the first alternative
 of the pattern counts. An error in the meaning of a condition gives way to a sign right behind it that cannot be read.
@@ -31,6 +34,7 @@ from tidings.model import query as tree
 from tidings.model.errors import QueryError
 from tidings.model.habits import word_habit
 from tidings.model.query import And, Not, Or, Query
+from tidings.model.region import Ring
 from tidings.model.tags import is_tag
 
 T = TypeVar("T")
@@ -43,7 +47,7 @@ _AND, _OR, _NOT = (rf"""(?P<{word}>{word}(?=[\s()"“”„]|$))""" for word in 
 
 _SIGN = signs(
     *(_NOT, _AND, _OR),
-    *(rf"(?P<{name}>{name}:)" for name in ("bounding_box", "point_radius", "topic", "any")),
+    *(rf"(?P<{name}>{name}:)" for name in ("bounding_box", "point_radius", "polygon", "topic", "any")),
     r"(?P<has>(?:has|_exists_):)",
     rf"(?P<FIELD>{tree.ATTRIBUTE_NAME}:)",
     rf"(?P<PREFIX>{tree.BARE_WORD}\*(?=[\s()]|$))",
@@ -71,9 +75,12 @@ _BOUND = signs(_LAST_STAR, _BARE)
 _TO = signs(r"(?P<TO>TO(?=\s))")
 _RANGE_END = signs(r"(?P<CLOSE>[\]}])")
 _PATH = signs(_QUOTED, r"""(?P<PATH>[^\s()\[\]{}"“”„]+)""")
+_RING = signs(r"(?P<RING>\([^()\[\]{}\"“”„]*\))")
+_SHAPE_GOES_ON = signs(r"(?P<COMMA>,)|(?P<CLOSE>\))")
 _PLACE = signs(r"(?P<OPEN>\[)")
 _COORDINATE = signs(r"""(?P<COORDINATE>[^\s,()\[\]{}"“”„]+)""")
 _COMMA = signs(r"(?P<COMMA>,)")
+_SHAPE_EXPECTED = "a ring, as in polygon:((150 -34, 151 -34, 151 -33))"
 _PLACE_END = signs(r"(?P<CLOSE>\])")
 
 
@@ -153,10 +160,8 @@ class QueryReader(Scanner):
                 return _joined(
                     Or, [_joined(And, [self._placed(sign, tree.Anywhere, *own) for own in all_of]) for all_of in words]
                 )
-            case "bounding_box":
-                return self._placed(sign, builder.box, sign, self._coordinates())
-            case "point_radius":
-                return self._placed(sign, builder.circle, sign, self._coordinates())
+            case "bounding_box" | "point_radius" | "polygon":
+                return self._region(sign)
             case "OPEN":
                 self._depth += 1
                 query = self._any()
@@ -222,6 +227,14 @@ class QueryReader(Scanner):
             raise QueryError("a '*' touches the text that it completes, as in name:Mc*", builder.column(star))
         return builder.value(parts, self.strict)
 
+    def _region(self, sign: Token) -> Query:
+        if sign.lastgroup == "polygon":
+            self.token(_LIST, _SHAPE_EXPECTED)
+            parts = [self._rings()] if _RING.match(self.text, self.position) else self._separated(self._part)
+            return self._placed(sign, builder.polygon, parts, self.strict)
+        build = builder.box if sign.lastgroup == "bounding_box" else builder.circle
+        return self._placed(sign, build, sign, self._coordinates())
+
     def _coordinates(self) -> list[Token]:
         self.token(_PLACE, "'[', as in bounding_box:[150.5 -34.2 151.4 -33.4] or point_radius:[151.2 -33.9 16km]")
         found = [self.token(_COORDINATE, "a number or ']'")]
@@ -229,6 +242,21 @@ class QueryReader(Scanner):
             self.maybe(_COMMA)
             found.append(self.token(_COORDINATE, "a number or ']'"))
         return found
+
+    def _part(self) -> list[Ring]:
+        self.token(_LIST, _SHAPE_EXPECTED)
+        return self._rings()
+
+    def _rings(self) -> list[Ring]:
+        """The rings of a part, whose bracket is open."""
+        return self._separated(lambda: builder.ring(self.token(_RING, _SHAPE_EXPECTED)))
+
+    def _separated(self, item: Callable[[], T]) -> list[T]:
+        """Items with commas between them, up to the bracket that closes them."""
+        items = [item()]
+        while self.token(_SHAPE_GOES_ON, "',' or ')'").lastgroup == "COMMA":
+            items.append(item())
+        return items
 
     def _placed(self, first: Token, build: Callable[..., Query], *arguments: Any) -> Query:
         """Build the condition that begins with ``first`` and ends here."""

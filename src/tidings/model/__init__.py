@@ -33,7 +33,7 @@ from tidings.model.query import (
     Within,
     Word,
 )
-from tidings.model.region import Circle, Rectangle, Region
+from tidings.model.region import Circle, Polygon, Rectangle, Region
 from tidings.model.subscription import Match, Rejected, Subscription
 from tidings.model.values import Value
 
@@ -53,6 +53,7 @@ __all__ = [
     "Not",
     "Or",
     "Phrase",
+    "Polygon",
     "Prefix",
     "Present",
     "Publication",

@@ -9,7 +9,7 @@ import re
 import unicodedata
 
 from tidings.model.tags import is_tag
-from tidings.model.values import read_number
+from tidings.model.values import read_instant, read_number
 
 _QUOTE = "to look for this very text, quote it"
 _WORDS = tuple(
@@ -19,6 +19,7 @@ _WORDS = tuple(
             r".*\?.*",
             "'?' stands for one character only in an attribute, as in name:te?t; leave it out, or quote it",
         ),
+        (r".*[（）].*", "brackets are plain, '(' and ')'; to look for words, quote them"),
         (r".*&&.*", "unknown operator '&&'; write AND, or nothing: words side by side are joined by AND"),
         (
             r"/.*/i?",
@@ -39,7 +40,12 @@ _VALUES = tuple(
     )
 )
 _SPAN = re.compile(r"(-?[0-9][0-9.]*)-(-?[0-9][0-9.]*)")
-_AT_LEAST = frozenset({"followers_count", "following_count", "listed_count", "tweets_count"})
+_AT_LEAST = frozenset(
+    {"followers_count", "following_count", "friends_count", "listed_count", "statuses_count", "tweets_count"}
+)
+_INTERVALS = re.compile(
+    "after|atLeast|before|contain.*|extend|fuzzyTerm|max.*|no.*|or|ordered|overlapping|phrase|un.*|within"
+)
 
 
 def word_habit(text: str) -> str | None:
@@ -69,6 +75,12 @@ def value_habit(name: str, text: str) -> str | None:
             return f"to look for a range, write {name}:[{found[1]} TO {found[2]}]; {_QUOTE}"
     if name in _AT_LEAST and text.isdigit():
         return f"X takes it for {text} or more, written {name}:>={text}; {_QUOTE}"
+    if name == "ts" and read_instant(text) is not None and "T" not in text:
+        return f"a date is its midnight; a whole day is a range, as in ts:[2020-01-01 TO 2020-01-02}}; {_QUOTE}"
+    if name == "_missing_":
+        return f"to look for posts without an attribute, write fire -has:{text}"
+    if name == "fn" and _INTERVALS.fullmatch(text):
+        return f'there are no functions; words near each other are asked for as in "white house"~3; {_QUOTE}'
     if name == "sample" and text.isdigit():
         return f"posts are not sampled: leave it out; {_QUOTE}"
     return next((hint.format(name=name) for pattern, hint in _VALUES if pattern.fullmatch(text)), None)

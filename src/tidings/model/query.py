@@ -31,7 +31,7 @@ UNWRITABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 KEYWORDS = frozenset({"AND", "OR", "NOT"})
 MAX_WORD_CHARS = 256
 MAX_PHRASE_CHARS = 2_048
-OPERATORS = frozenset({"_exists_", "any", "bounding_box", "has", "point_radius"})
+OPERATORS = frozenset({"_exists_", "any", "bounding_box", "has", "point_radius", "polygon"})
 """Names of the language itself; "text" and "topic" are fields of their own, which only ``has:`` can ask for."""
 
 _BARE_WORD = re.compile(BARE_WORD)

@@ -1,8 +1,9 @@
-"""Where on Earth? Rectangles and circles in degrees of longitude and latitude (WGS 84)."""
+"""Where on Earth? Rectangles, circles and polygons in degrees of longitude and latitude (WGS 84)."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tidings.model.errors import QueryError
@@ -11,6 +12,9 @@ EARTH_RADIUS_M = 6_371_008.8
 """The mean radius: distances are great circles on this sphere (off by at most 0.6 % from the ellipsoid)."""
 
 MAX_RADIUS_M = EARTH_RADIUS_M * math.pi
+
+MAX_CORNERS = 4_000
+_FEWEST_CORNERS, _HALF_ROUND = 3, 180.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +96,59 @@ class Circle:
         return (Rectangle(west, south, east, north),)
 
 
-Region = Rectangle | Circle
+Ring = tuple[tuple[float, float], ...]
+"""Corners, longitude first; the last one is joined to the first, which is not repeated."""
+
+
+@dataclass(frozen=True, slots=True)
+class Polygon:
+    """What lies in one of the ``parts``: each is a ring of corners, and the rings of its holes. Borders are included.
+
+    Edges are straight on the map, as in GeoJSON. Whether rings cross is asked by :mod:`tidings.language.polygons`.
+
+    >>> Polygon(((((0, 0), (9, 0), (0, 9)),),)).contains(lon=2, lat=3)
+    True
+    """
+
+    parts: tuple[tuple[Ring, ...], ...]
+
+    def __post_init__(self) -> None:
+        check_corners(sum(len(ring) - _is_closed(ring) for part in self.parts for ring in part))
+        parts = tuple(tuple(_checked_ring(ring) for ring in part) for part in self.parts)
+        if not parts or not all(parts):
+            raise QueryError("a polygon has at least one ring, as in polygon:((0 0, 9 0, 0 9, 0 0))")
+        object.__setattr__(self, "parts", parts)
+
+    def edges(self) -> Iterator[tuple[float, float, float, float]]:
+        """The edges of all rings: longitude and latitude of their ends."""
+        for part in self.parts:
+            for ring in part:
+                for (x1, y1), (x2, y2) in zip(ring, (*ring[1:], ring[0]), strict=True):
+                    yield x1, y1, x2, y2
+
+    def contains(self, lon: float, lat: float) -> bool:
+        """Whether a line from the place to the east crosses an odd number of edges, or the place is on one."""
+        inside = False
+        for x1, y1, x2, y2 in self.edges():
+            if (lon == x1 and lat == y1) or (lat == y1 == y2 and min(x1, x2) <= lon <= max(x1, x2)):
+                return True
+            if (y1 > lat) != (y2 > lat):
+                side = (x2 - x1) * (lat - y1) - (lon - x1) * (y2 - y1)
+                if side == 0:
+                    return True
+                inside ^= (side > 0) == (y2 > y1)
+        return inside
+
+    def bounds(self) -> tuple[Rectangle, ...]:
+        """A rectangle for each part."""
+        rings = [part[0] for part in self.parts]
+        longitudes, latitudes = ([[corner[axis] for corner in ring] for ring in rings] for axis in (0, 1))
+        return tuple(
+            Rectangle(min(lon), min(lat), max(lon), max(lat)) for lon, lat in zip(longitudes, latitudes, strict=True)
+        )
+
+
+Region = Rectangle | Circle | Polygon
 
 
 def hull(region: Region) -> Rectangle:
@@ -113,6 +169,33 @@ def distance_m(lon1: float, lat1: float, lon2: float, lat2: float) -> float:
     along = math.cos(phi1) * math.sin(phi2) - math.sin(phi1) * math.cos(phi2) * math.cos(turn)
     inner = math.sin(phi1) * math.sin(phi2) + math.cos(phi1) * math.cos(phi2) * math.cos(turn)
     return EARTH_RADIUS_M * math.atan2(math.sqrt(across * across + along * along), inner)
+
+
+def check_corners(count: int) -> None:
+    """Refuse a polygon that takes long to read and to ask."""
+    if count > MAX_CORNERS:
+        raise QueryError(f"a polygon has at most {MAX_CORNERS:,} corners, got {count:,}: simplify it, or make several")
+
+
+def _is_closed(ring: Ring) -> bool:
+    """Whether the last corner is the first one again."""
+    return len(ring) > 1 and ring[0] == ring[-1]
+
+
+def _checked_ring(ring: Ring) -> Ring:
+    """A ring with its corners as floats, the last one not being the first again."""
+    corners = tuple((checked_degrees("longitude", lon, 180), checked_degrees("latitude", lat, 90)) for lon, lat in ring)
+    if _is_closed(corners):
+        corners = corners[:-1]
+    if len(set(corners)) < _FEWEST_CORNERS:
+        raise QueryError(f"a ring has at least {_FEWEST_CORNERS} different corners, got {len(set(corners))}")
+    for (lon, _), (last, _) in zip(corners, (corners[-1], *corners), strict=False):
+        if abs(lon - last) > _HALF_ROUND:
+            raise QueryError(
+                f"an edge goes from longitude {last:g} to {lon:g}, more than half around the globe; "
+                "a polygon across the date line is two polygons, one on each side"
+            )
+    return corners
 
 
 def checked_degrees(name: str, degrees: float, limit: int) -> float:

@@ -13,8 +13,12 @@ from tidings.language import parse_normal
 from tidings.language.doubts import doubt_of
 
 _NAMES = (
-    "bio|bio_location|bio_name|context|conversation_id|entity|from|in_reply_to_tweet_id|is|lang|list|place|place_country|"
-    "quotes_of_tweet_id|retweets_of|retweets_of_tweet_id|source|to|url|url_contains|url_description|url_title"
+    "bio|bio_contains|bio_lang|bio_location|bio_name|bio_name_contains|contains|context|conversation_id|entity|filter|"
+    "followers_count|following_count|friends_count|from|in_reply_to|in_reply_to_status_id|in_reply_to_tweet_id|is|lang|"
+    "list|listed_count|min_faves|min_replies|min_retweets|near|place|place_contains|place_country|profile_country|"
+    "profile_locality|profile_region|profile_subregion|quotes_of_tweet_id|retweets_of|retweets_of_status_id|"
+    "retweets_of_tweet_id|since|source|statuses_count|to|tweets_count|until|url|url_contains|url_description|url_title|"
+    "within"
 )
 _PRESENT = "cashtags|geo|hashtags|images|links|media|mentions|video_link|videos"
 _OPERATOR = rf"(?:^|[\s(\-])(?P<asked>(?:{_NAMES}):|has:(?:{_PRESENT})(?:$|[\s)]))"

@@ -15,10 +15,11 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from tidings.model import Circle, Rectangle, Region
+from tidings.model import Circle, Polygon, Rectangle, Region
 from tidings.terms import labels
 from tidings.terms.cover import Covers, bounded_covers
 from tidings.terms.grid import kernels
+from tidings.terms.strips import has_rectangle, strips
 
 MAX_LEVEL = labels.MAX_DEPTH // 2
 
@@ -112,7 +113,7 @@ def smallest_cell(region: Region) -> int:
 
 
 def cover(region: Region, max_cells: int = 8) -> list[int]:
-    """At most ``max_cells`` cells that together contain a region (a circle through its bounds).
+    """At most ``max_cells`` cells that together contain a region (a circle through its bounds, a polygon in strips).
 
     Sorted and disjoint, and tighter with a larger bound (:mod:`tidings.terms.cover`).
 
@@ -125,15 +126,21 @@ def cover(region: Region, max_cells: int = 8) -> list[int]:
 def cover_parts(region: Region, max_cells: int = 8) -> list[tuple[int, bool]]:
     """:func:`cover`, and for each cell whether every place in it lies in the region, which need not be asked again.
 
-    Exact for a rectangle. For a circle it is sometimes no where yes is true, never the other way round.
+    Exact for a rectangle. For others it is sometimes no where yes is true, never the other way round.
 
     >>> [is_inside for _, is_inside in cover_parts(Rectangle(-90, -45, 90, 50))]
     [True, True, False, True, False, False]
     """
-    bounds = np.array([(box.west, box.south, box.east, box.north) for box in region.bounds()])
+    bounds = (
+        strips(region)
+        if isinstance(region, Polygon)
+        else np.array([(box.west, box.south, box.east, box.north) for box in region.bounds()])
+    )
     found = _covers(bounds, np.array([0, len(bounds)]), max_cells)
     if isinstance(region, Circle):
         kernels.cells_in_circle(found.labels, region.lon, region.lat, region.radius_m, found.inside)
+    elif isinstance(region, Polygon):
+        found.inside[:] = [has_rectangle(region, rectangle(label)) for label in found.labels.tolist()]
     return list(zip(found.labels.tolist(), found.inside.tolist(), strict=True))
 
 

@@ -149,19 +149,19 @@ def _mark(a, b, bit, west, east, south, north, within, touching):
 
 
 @numba.njit(cache=True, nogil=True)
-def _rows_in_circle(mask, c, first, circles, points):
+def _rows_in_circle(mask, c, first, shapes, points):
     """Which rows of a mask are in a circle."""
     inside = np.uint32(0)
     while mask:
         bit = mask & (~mask + np.uint32(1))
         mask ^= bit
-        if in_circle(c, first + place_of(bit), circles, points):
+        if in_circle(c, first + place_of(bit), shapes, points):
             inside |= bit
     return inside
 
 
 @numba.njit(cache=True, nogil=True)
-def _rows_of_stream(s, stop, first, mask, stream, masks, kinds, slots, keys, circles, sequence_words, sequence_offsets,
+def _rows_of_stream(s, stop, first, mask, stream, masks, kinds, slots, keys, shapes, sequence_words, sequence_offsets,
                     numbers, points, token_offsets, tokens):  # fmt: skip
     """For which rows of a mask all that stands in a stream from s to stop holds."""
     while s < stop and mask:
@@ -171,7 +171,7 @@ def _rows_of_stream(s, stop, first, mask, stream, masks, kinds, slots, keys, cir
         elif u & 1 == 0:
             mask &= ~masks[u >> 1]
         elif kinds[u >> 2] == CIRCLE:
-            inside = _rows_in_circle(mask, slots[u >> 2, 0], first, circles, points)
+            inside = _rows_in_circle(mask, slots[u >> 2, 0], first, shapes, points)
             mask = mask & ~inside if u & 2 else inside
         else:
             left = mask
@@ -179,7 +179,7 @@ def _rows_of_stream(s, stop, first, mask, stream, masks, kinds, slots, keys, cir
                 bit = left & (~left + np.uint32(1))
                 left ^= bit
                 if holds(
-                    u >> 2, first + place_of(bit), kinds, slots, keys, circles, sequence_words, sequence_offsets,
+                    u >> 2, first + place_of(bit), kinds, slots, keys, shapes, sequence_words, sequence_offsets,
                     numbers, points, token_offsets, tokens,
                 ) == ((u & 2) != 0):  # fmt: skip
                     mask ^= bit
@@ -215,7 +215,7 @@ def _verify(n, held, held_rows, first, a, b, several, tests, boxes, slots, keys,
 
 
 @numba.njit(cache=True, nogil=True)
-def _settled(begin, end, held, held_rows, first, stream_offsets, stream, entry_queries, kinds, slots, keys, circles,
+def _settled(begin, end, held, held_rows, first, stream_offsets, stream, entry_queries, kinds, slots, keys, shapes,
              sequence_words, sequence_offsets, numbers, points, token_offsets, tokens, masks, query_masks, found, out,
              out_rows, counters):  # fmt: skip
     """Add the queries of the entries held[begin:end], with those of their rows that fulfil the streams and do not have
@@ -225,7 +225,7 @@ def _settled(begin, end, held, held_rows, first, stream_offsets, stream, entry_q
         if mask and stream_offsets[at] < stream_offsets[at + 1]:
             counters[1] += _bits_in(mask)
             mask = _rows_of_stream(
-                stream_offsets[at], stream_offsets[at + 1], first, mask, stream, masks, kinds, slots, keys, circles,
+                stream_offsets[at], stream_offsets[at + 1], first, mask, stream, masks, kinds, slots, keys, shapes,
                 sequence_words, sequence_offsets, numbers, points, token_offsets, tokens,
             )  # fmt: skip
         q = entry_queries[at]
@@ -267,7 +267,7 @@ def _finished(first, last, terms, term_offsets, masks, begin, end, queries, quer
 
 @numba.njit(cache=True, nogil=True)
 def match_boxes(first_row, terms, term_offsets, numbers, points, token_offsets, tokens, starts, runs, firsts, tests,
-                boxes, stream_offsets, stream, entry_queries, kinds, slots, keys, circles, sequence_words,
+                boxes, stream_offsets, stream, entry_queries, kinds, slots, keys, shapes, sequence_words,
                 sequence_offsets, masks, query_masks, out, out_rows, group_ends, counters):  # fmt: skip
     """Match rows, 32 at a time, against entries that have a test each; best where rows that are alike are neighbours.
 
@@ -313,7 +313,7 @@ def match_boxes(first_row, terms, term_offsets, numbers, points, token_offsets, 
                     )  # fmt: skip
                     found = _settled(
                         0, n, held, held_rows, first, stream_offsets, stream, entry_queries, kinds, slots, keys,
-                        circles, sequence_words, sequence_offsets, numbers, points, token_offsets, tokens, masks,
+                        shapes, sequence_words, sequence_offsets, numbers, points, token_offsets, tokens, masks,
                         query_masks, found, out, out_rows, counters,
                     )  # fmt: skip
                     n = 0
@@ -346,7 +346,7 @@ def match_boxes(first_row, terms, term_offsets, numbers, points, token_offsets, 
                     else:
                         found = _settled(
                             found, upto, out, out_rows, first, stream_offsets, stream, entry_queries, kinds, slots,
-                            keys, circles, sequence_words, sequence_offsets, numbers, points, token_offsets, tokens,
+                            keys, shapes, sequence_words, sequence_offsets, numbers, points, token_offsets, tokens,
                             masks, query_masks, found, out, out_rows, counters,
                         )  # fmt: skip
                 e += count

@@ -41,7 +41,7 @@ def _rid(number, begins, counts, walked, listed, firsts, entry_queries, is_delet
 @numba.njit(cache=True, nogil=True)
 def match_lists(first_row, list_offsets, lists, terms, term_offsets, numbers, points, token_offsets, tokens, begins,
                 counts, walked, listed, firsts, is_deleted, left, state, tests, stream_offsets, stream, entry_queries,
-                kinds, slots, keys, circles, sequence_words, sequence_offsets, bits, query_bits, out, row_ends,
+                kinds, slots, keys, shapes, sequence_words, sequence_offsets, bits, query_bits, out, row_ends,
                 counters):  # fmt: skip
     """Match rows, each with its ``lists`` int32 (``list_offsets`` int64[rows + 1]); stops before one that does not fit.
 
@@ -73,7 +73,7 @@ def match_lists(first_row, list_offsets, lists, terms, term_offsets, numbers, po
                 continue
             verified += n
             found = emit(
-                held[:n], row, tests, stream_offsets, stream, entry_queries, kinds, slots, keys, circles,
+                held[:n], row, tests, stream_offsets, stream, entry_queries, kinds, slots, keys, shapes,
                 sequence_words, sequence_offsets, numbers, points, token_offsets, tokens, bits, query_bits, out,
                 found,
             )  # fmt: skip

@@ -75,24 +75,24 @@ def match_one(terms, p, t, limit, c, r):
     stream_offsets, stream, queries = _ints(t, 6), _ints(t, 7), _ints(t, 8)
     kinds = numba.carray(_pointer(c[0]), (c[1],), np.int8)
     slots, keys = _ints(c, 1).reshape((c[3] // 2, 2)), _longs(c, 2).reshape((c[5] // 4, 4))
-    circles, words, places = _reals(c, 3).reshape((c[7] // 8, 8)), _ints(c, 4), _ints(c, 5)
+    shapes, words, places = _reals(c, 3).reshape((c[7] // 8, 8)), _ints(c, 4), _ints(c, 5)
     bits, query_bits, out, ends, counters = _masks(r, 0), _masks(r, 1), _ints(r, 2), _longs(r, 4), _longs(r, 5)
     if len(runs):
         stop = match_boxes(
             0, terms, offsets, numbers, points, token_offsets, tokens, starts, runs, firsts, tests,
-            _ints(t, 4).reshape((4, t[9] // 4)), stream_offsets, stream, queries, kinds, slots, keys, circles, words,
+            _ints(t, 4).reshape((4, t[9] // 4)), stream_offsets, stream, queries, kinds, slots, keys, shapes, words,
             places, bits, query_bits, out, _masks(r, 3), ends, counters,
         )  # fmt: skip
     elif len(link):
         stop = match_chained(
             0, terms, offsets, numbers, points, token_offsets, tokens, starts, link, limit, firsts, tests,
-            stream_offsets, stream, queries, kinds, slots, keys, circles, words, places, bits, query_bits, out, ends,
+            stream_offsets, stream, queries, kinds, slots, keys, shapes, words, places, bits, query_bits, out, ends,
             counters,
         )  # fmt: skip
     else:
         stop = match_side_by_side(
             0, terms, offsets, numbers, points, token_offsets, tokens, starts, firsts, tests, stream_offsets, stream,
-            queries, kinds, slots, keys, circles, words, places, bits, query_bits, out, ends, counters,
+            queries, kinds, slots, keys, shapes, words, places, bits, query_bits, out, ends, counters,
         )  # fmt: skip
     return ends[0] if stop else -1
 

@@ -14,8 +14,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-MAX_STATES = 4_096
-"""So many states has a program at most: a repetition has those of its node as often as it is counted."""
+MAX_STATES = 5_120
+"""So many states has a program at most: a repetition has those of its node as often as it is counted. A thousand
+characters of any kind, which rules ask for, are 5,000."""
 
 _WIDE = 5
 """So many states has a class with characters beyond ASCII, about: engines go by bytes."""
