@@ -74,11 +74,12 @@ class _Side:
 
     def figures(self) -> dict[str, Any]:
         routing, slowest = self.routing_ms[_WARM:], self.slowest_ms[_WARM:]
+        batches = [one + other for one, other in zip(routing, slowest, strict=True)]
         indexes = [member.index for member in self.cluster.members]
         sizes = [index.size_bytes / _MB for index in indexes]
         return {
             "query_copies": round(sum(len(index) for index in indexes) / self.cluster.count(), 2),
-            "batch_ms": round(statistics.median(map(sum, zip(routing, slowest, strict=True))), 2),
+            "batch_ms": round(statistics.median(batches), 2),
             "routing_ms": round(statistics.median(routing), 2),
             "busiest_ms": round(float(np.sum(self.busy_ms[_WARM:], axis=0).max())),
             "router_mb": round(_router_bytes(router_of(self.cluster)) / _MB, 3),
@@ -97,7 +98,7 @@ def figures(data: Path, plan: Plan, setting: Setting, stream: Stream) -> list[di
     source = notes.slice(learned + stream.posts)
     asked = WORKLOADS[setting.kind](source, plan.standing + coming, plan.seed, ENGLISH)
     learn = Workload.of(notes.slice(0, learned), asked.slice(0, plan.queries))
-    asked, sides = with_all_columns(asked), {}
+    asked, sides = with_all_columns(asked), dict[str, _Side]()
     for name in COMPARED:
         sides[name] = _Side(Cluster(plan.partitioners()[name](learn, plan.matchers), sample=notes.slice(0, learned)))
         sides[name].cluster.change(asked.slice(0, plan.standing))
