@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from itertools import product
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -19,6 +20,13 @@ app = typer.Typer(name="benchmarks.ps2", help="The evaluation of PS2Stream.", no
 
 Data = Annotated[Path, typer.Option(help="Folder with notes.parquet.")]
 Matchers = Annotated[int, typer.Option(min=1, max=256)]
+Posts = Annotated[int, typer.Option(min=100, help="Half are learned from, half are measured with.")]
+Queries = Annotated[int, typer.Option(min=10, help="How many are learned from.")]
+Standing = Annotated[int, typer.Option(min=1, help="How many queries these stand for.")]
+Subscribing = Annotated[int, typer.Option(min=1, help="How many subscribe; those learned from are some of them.")]
+MapName = Annotated[str, typer.Option("--map", help="world, country or city.")]
+Length = Annotated[str, typer.Option(help="Of posts: short, own or long.")]
+Kinds = Annotated[list[str] | None, typer.Option("--workload", help="Of q1, q2, q3; all.")]
 Seed = Annotated[int, typer.Option(min=0)]
 HowToPrint = Annotated[Format, typer.Option("--format", help="How to print.")]
 Save = Annotated[Path | None, typer.Option(help="Also write the figures with their origin to this file.")]
@@ -33,13 +41,13 @@ def about() -> None:
 def hybrid(  # noqa: PLR0913  # each is an option
     data: Data,
     *,
-    posts: Annotated[int, typer.Option(min=100, help="Half are learned from, half are measured with.")] = 20_000,
-    queries: Annotated[int, typer.Option(min=10, help="How many are learned from.")] = 10_000,
+    posts: Posts = 20_000,
+    queries: Queries = 10_000,
     matchers: Matchers = 8,
-    standing: Annotated[int, typer.Option(min=1, help="How many queries these stand for.")] = 1_000_000,
+    standing: Standing = 1_000_000,
     map_name: Annotated[list[str] | None, typer.Option("--map", help="Of world, country, city; all.")] = None,
     length: Annotated[list[str] | None, typer.Option(help="Of posts: short, own, long; all.")] = None,
-    workload: Annotated[list[str] | None, typer.Option(help="Of q1, q2, q3; all.")] = None,
+    workload: Kinds = None,
     seed: Seed = 1,
     output_format: HowToPrint = Format.table,
     save: Save = None,
@@ -58,26 +66,22 @@ def hybrid(  # noqa: PLR0913  # each is an option
     for row in figures(data, Plan(posts, queries, matchers, standing, seed), [Setting(*own) for own in wanted]):
         say(" ".join(str(row[name]) for name in ("map", "length", "queries", "partitioner", "by_best_base")), err=True)
         rows.append(row)
-    columns = {name: [row[name] for row in rows] for name in rows[0]}
-    plan = {"matchers": matchers, "standing": standing, "posts": posts, "sampled_queries": queries}
-    result = Result("ps2 hybrid", "notes.parquet", plan | columns, seed)
-    if save:
-        result.save(save)
+    counts = {"matchers": matchers, "standing": standing, "posts": posts, "sampled_queries": queries}
+    result = _told("ps2 hybrid", rows, counts, seed, save, output_format)
     if plot:
         draw_sweep(result.figures, plot)
-    print_figures(result, output_format)
 
 
 @app.command(epilog="Example: python -m benchmarks.ps2 parameters --data path/to/data --map country --workload q3")
 def parameters(  # noqa: PLR0913  # each is an option
     data: Data,
     *,
-    posts: Annotated[int, typer.Option(min=100, help="Half are learned from, half are measured with.")] = 20_000,
-    queries: Annotated[int, typer.Option(min=10, help="How many are learned from.")] = 10_000,
+    posts: Posts = 20_000,
+    queries: Queries = 10_000,
     matchers: Matchers = 8,
-    standing: Annotated[int, typer.Option(min=1, help="How many queries these stand for.")] = 1_000_000,
+    standing: Standing = 1_000_000,
     map_name: Annotated[list[str] | None, typer.Option("--map", help="Of world, country, city; all.")] = None,
-    length: Annotated[str, typer.Option(help="Of posts: short, own or long.")] = "own",
+    length: Length = "own",
     workload: Annotated[str, typer.Option(help="q1, q2 or q3.")] = "q3",
     seed: Seed = 1,
     output_format: HowToPrint = Format.table,
@@ -94,12 +98,8 @@ def parameters(  # noqa: PLR0913  # each is an option
     for row in figures(data, plan, settings):
         say(" ".join(str(value) for value in row.values()), err=True)
         rows.append(row)
-    columns = {name: [row[name] for row in rows] for name in rows[0]}
     counts = {"matchers": matchers, "standing": standing, "posts": posts, "sampled_queries": queries}
-    result = Result("ps2 parameters", "notes.parquet", counts | columns, seed)
-    if save:
-        result.save(save)
-    print_figures(result, output_format)
+    _told("ps2 parameters", rows, counts, seed, save, output_format)
 
 
 @app.command(epilog="Example: python -m benchmarks.ps2 spark --data path/to/data")
@@ -109,11 +109,12 @@ def spark(  # noqa: PLR0913
     posts: Annotated[
         int, typer.Option(min=100, help="Half as many are learned from, and as many are matched.")
     ] = 20_000,
-    queries: Annotated[int, typer.Option(min=10, help="How many subscribe.")] = 10_000,
+    queries: Queries = 10_000,
+    standing: Subscribing = 100_000,
     matchers: Matchers = 8,
-    map_name: Annotated[str, typer.Option("--map", help="world, country or city.")] = "country",
-    length: Annotated[str, typer.Option(help="Of posts: short, own or long.")] = "own",
-    workload: Annotated[list[str] | None, typer.Option(help="Of q1, q2, q3; all.")] = None,
+    map_name: MapName = "country",
+    length: Length = "own",
+    workload: Kinds = None,
     passes: Annotated[int, typer.Option(min=1, help="So often all partitioners are timed in turn.")] = 2,
     rounds: Annotated[int, typer.Option(min=1, help="Runs in each turn, after one that is not counted.")] = 1,
     seed: Seed = 1,
@@ -127,19 +128,86 @@ def spark(  # noqa: PLR0913
     from benchmarks.ps2.division import WORKLOADS, Plan, Setting
     from benchmarks.ps2.on_spark import Timing, by_spark
 
-    plan, began = Plan(posts, queries, matchers, queries, seed), time.perf_counter()
+    plan, began = Plan(posts, queries, matchers, standing, seed), time.perf_counter()
 
     def tell(what: str) -> None:
         say(f"{time.perf_counter() - began:6.0f} s  {what}", err=True)
 
     settings = [Setting(map_name, length, kind) for kind in workload or WORKLOADS]
-    rows = list(by_spark(data, plan, settings, Timing(passes, rounds), tell))
-    columns = {name: [row[name] for row in rows] for name in rows[0]}
-    counts = {"matchers": matchers, "posts": posts // 2, "subscriptions": queries, "runs": passes * rounds}
-    result = Result("ps2 spark", "notes.parquet", counts | columns, seed)
+    rows = by_spark(data, plan, settings, Timing(passes, rounds), tell)
+    counts = {"matchers": matchers, "posts": posts // 2, "subscriptions": standing, "sampled_queries": queries}
+    _told("ps2 spark", rows, counts | {"runs": passes * rounds}, seed, save, output_format)
+
+
+@app.command(epilog="Example: python -m benchmarks.ps2 scaling --data path/to/data --workload q3")
+def scaling(  # noqa: PLR0913
+    data: Data,
+    *,
+    posts: Posts = 20_000,
+    queries: Queries = 10_000,
+    standing: Standing = 1_000_000,
+    count: Annotated[list[int] | None, typer.Option(min=1, max=256, help="Of matchers; 2, 4, 8 and so on.")] = None,
+    map_name: MapName = "country",
+    length: Length = "own",
+    workload: Kinds = None,
+    seed: Seed = 1,
+    output_format: HowToPrint = Format.table,
+    save: Save = None,
+) -> None:
+    """Throughput among 2 to 64 matchers, by loads on posts that were held out."""
+    from benchmarks.ps2.division import WORKLOADS, Plan, Setting
+    from benchmarks.ps2.scaling import COUNTS, figures
+
+    settings = [Setting(map_name, length, kind) for kind in workload or WORKLOADS]
+    rows = figures(data, Plan(posts, queries, standing=standing, seed=seed), settings, count or list(COUNTS))
+    counts = {"standing": standing, "posts": posts, "sampled_queries": queries}
+    _told("ps2 scaling", rows, counts, seed, save, output_format)
+
+
+@app.command(epilog="Example: python -m benchmarks.ps2 cluster --data path/to/data --workload q3")
+def cluster(  # noqa: PLR0913
+    data: Data,
+    *,
+    posts: Posts = 20_000,
+    queries: Queries = 10_000,
+    standing: Subscribing = 100_000,
+    matchers: Matchers = 8,
+    batches: Annotated[int, typer.Option(min=1, help="How many are measured.")] = 24,
+    rows: Annotated[int, typer.Option(min=1, help="How many posts a batch has.")] = 1_000,
+    map_name: MapName = "country",
+    length: Length = "own",
+    workload: Kinds = None,
+    seed: Seed = 1,
+    output_format: HowToPrint = Format.table,
+    save: Save = None,
+) -> None:
+    """Time of batches, and memory of the router and of matchers, with real matchers in this process."""
+    from benchmarks.ps2.division import WORKLOADS, Plan, Setting
+    from benchmarks.ps2.in_process import Stream, figures
+
+    plan, stream = Plan(posts, queries, matchers, standing, seed), Stream(batches, rows)
+    settings = [Setting(map_name, length, kind) for kind in workload or WORKLOADS]
+    found = (row for setting in settings for row in figures(data, plan, setting, stream))
+    counts = {"matchers": matchers, "learned": posts // 2, "subscriptions": standing, "sampled_queries": queries}
+    counts |= {"batches": batches, "posts_per_batch": rows}
+    _told("ps2 cluster", found, counts, seed, save, output_format)
+
+
+def _told(
+    name: str,
+    rows: Iterable[dict[str, Any]],
+    counts: dict[str, int],
+    seed: int,
+    save: Path | None,
+    output_format: Format,
+) -> Result:
+    """Rows as columns, printed, and in a file if asked."""
+    found = list(rows)
+    result = Result(name, "notes.parquet", counts | {key: [row[key] for row in found] for key in found[0]}, seed)
     if save:
         result.save(save)
     print_figures(result, output_format)
+    return result
 
 
 @app.command(epilog="Example: python -m benchmarks.ps2 page docs/papers/ps2.md")

@@ -32,6 +32,8 @@ from tidings.workloads import squares
 WORKLOADS = {"q1": squares.q1, "q2": squares.q2, "q3": squares.q3}
 MEAN_SIDE_KM = {"q1": 25.5, "q2": 50.5, "q3": 38.0}
 HYBRIDS = ("hybrid", "as in the paper")
+COMPARED = ("metric", "metric, near", "kd-tree", "hybrid")
+"""The best base of words and the one of places, as the paper chooses them, and the hybrid."""
 
 Partition = Callable[[Workload, int], Mapping]
 

@@ -92,6 +92,16 @@ def _like(value: float, number: str) -> str:
 def figure_by_figure(results: Path) -> str:
     """The table of the paper's figures: what it tells, and what comes out here; on the map of a country where maps
     differ, by the largest load on posts held out."""
+    head = [("figure", "what", "in the paper", "here"), ("---",) * 4]
+    table = [*head, *_throughput(results), *_moving(results)]
+    return "\n".join(_line(*row) for row in table) + "\n"
+
+
+_Lines = list[tuple[str, str, str, str]]
+
+
+def _throughput(results: Path) -> _Lines:
+    """Fig. 6 and 7, and copies of queries beside the memory of Fig. 10."""
     loads = rows_of(results, "ps2-hybrid")
 
     def of(partitioner: str, kind: str) -> Row:
@@ -102,21 +112,25 @@ def figure_by_figure(results: Path) -> str:
 
     copies = " / ".join(f"{of(name, 'q3')['query_copies']:.2f}" for name in ("hybrid", "metric", "kd-tree"))
     ahead = {kind: f"{of('hybrid', kind)['by_best_plain_base']:.2f}" for kind in ("q1", "q2", "q3")}
-    carried = {row["algorithm"]: row for row in rows_of(results, "migration") if row["formula"] == "counted"}
-    less = " / ".join(
-        f"{1 - carried['GR']['carried_by_dp'] / carried[name]['carried_by_dp']:.0%}" for name in ("SI", "RA")
-    )
-    ms = " / ".join(f"{carried[name]['ms']:.2f}" for name in ("DP", "GR", "SI", "RA"))
-    live, drift = figures_of(results, "moves-live"), figures_of(results, "drift")
-    table = [
-        ("figure", "what", "in the paper", "here"),
-        ("---", "---", "---", "---"),
+    return [
         ("6a, 6c", "Q1: grid by frequency", "2.09", ratio("frequency", "grid", "q1")),
         ("6b, 6d", "Q2: metric by R-tree", "1.47", ratio("r-tree", "metric", "q2")),
         ("7a", "Q1: hybrid by the best base", "slightly above 1", ahead["q1"]),
         ("7b", "Q2: hybrid by the best base", "about 1", ahead["q2"]),
         ("7c", "Q3: hybrid by the best base", "1.30", ahead["q3"]),
         ("10", "Q3: copies of a query, hybrid / metric / kd-tree", "hybrid has the fewest", copies),
+    ]
+
+
+def _moving(results: Path) -> _Lines:
+    """Fig. 12 to 16."""
+    carried = {row["algorithm"]: row for row in rows_of(results, "migration") if row["formula"] == "counted"}
+    less = " / ".join(
+        f"{1 - carried['GR']['carried_by_dp'] / carried[name]['carried_by_dp']:.0%}" for name in ("SI", "RA")
+    )
+    ms = " / ".join(f"{carried[name]['ms']:.2f}" for name in ("DP", "GR", "SI", "RA"))
+    live, drift = figures_of(results, "moves-live"), figures_of(results, "drift")
+    return [
         ("12a, 13", "ms to select, DP / GR / SI / RA", "DP takes far longer", ms),
         ("12b, 14", "GR carries less than SI / RA", "30 to 40 %", less),
         (
@@ -127,4 +141,3 @@ def figure_by_figure(results: Path) -> str:
         ),
         ("16", "drift: posts with adjustment by those without", "1.26", f"{drift.get('times_as_many', 'not yet')}"),
     ]
-    return "\n".join(_line(*row) for row in table) + "\n"

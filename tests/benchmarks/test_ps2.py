@@ -18,9 +18,11 @@ from benchmarks.ps2 import kernels
 from benchmarks.ps2.__main__ import app
 from benchmarks.ps2.bound import least_load
 from benchmarks.ps2.corpus import read_notes
+from benchmarks.ps2.in_process import router_of
 from tests.examples import examples
 from tests.partitioning.hybrid.test_ps2_partitioners import PARTITIONERS
 from tests.partitioning.hybrid.toys import COSTS, workload, workloads
+from tidings.cluster import Cluster
 from tidings.model import DataError
 from tidings.partitioning.hybrid import Workload, measure
 from tidings.partitioning.load import LoadCosts
@@ -119,8 +121,8 @@ def test_a_small_sweep_has_a_row_for_each_partitioner_and_is_drawn(tmp_path: Pat
 @pytest.mark.spark
 def test_partitioners_are_compared_on_spark(tmp_path: Path) -> None:
     saved = tmp_path / "spark.json"
-    command = ["spark", "--data", str(notes(tmp_path)), "--posts", "200", "--queries", "50", "--matchers", "2"]
-    command += ["--workload", "q3", "--passes", "1", "--rounds", "1", "--save", str(saved), "--format", "csv"]
+    command = ["spark", "--data", str(notes(tmp_path)), "--posts", "200", "--queries", "50", "--standing", "90"]
+    command += ["--matchers", "2", "--workload", "q3", "--passes", "1", "--save", str(saved), "--format", "csv"]
     result = runner.invoke(app, command)
     assert result.exit_code == 0, result.output
     figures = json.loads(saved.read_text())["figures"]
@@ -128,3 +130,37 @@ def test_partitioners_are_compared_on_spark(tmp_path: Path) -> None:
     assert len(set(figures["matches"])) == 1 and min(figures["slowest_ms"]) > 0
     for rank in ("rank_expected", "rank_by_load", "rank_by_ms"):
         assert sorted(figures[rank]) == [1, 2, 3, 4, 5]
+
+
+def test_throughput_grows_with_the_matchers_and_one_that_has_all_is_one(tmp_path: Path) -> None:
+    saved = tmp_path / "scaling.json"
+    command = ["scaling", "--data", str(notes(tmp_path)), "--posts", "200", "--queries", "50", "--workload", "q3"]
+    command += ["--count", "1", "--count", "4", "--save", str(saved), "--format", "csv"]
+    result = runner.invoke(app, command)
+    assert result.exit_code == 0, result.output
+    figures = json.loads(saved.read_text())["figures"]
+    by = dict(zip(zip(figures["matchers"], figures["partitioner"], strict=True), figures["times_one"], strict=True))
+    assert by[1, "metric"] == 1
+    assert all(by[4, name] > by[1, name] >= 1 for name in ("metric", "metric, near", "kd-tree", "hybrid"))
+
+
+def test_clusters_of_all_partitioners_find_the_same_and_tell_time_and_memory(tmp_path: Path) -> None:
+    saved = tmp_path / "cluster.json"
+    command = ["cluster", "--data", str(notes(tmp_path)), "--posts", "200", "--queries", "50", "--standing", "60"]
+    command += ["--batches", "3", "--rows", "20", "--matchers", "3", "--workload", "q1", "--save", str(saved)]
+    result = runner.invoke(app, [*command, "--format", "csv"])
+    assert result.exit_code == 0, result.output
+    figures = json.loads(saved.read_text())["figures"]
+    assert figures["partitioner"] == ["metric", "metric, near", "kd-tree", "hybrid"]
+    assert len(set(figures["matches"])) == 1 and figures["matches"][0] > 0
+    for batch, routing, busy in zip(*(figures[f"{name}_ms"] for name in ("batch", "routing", "busiest")), strict=True):
+        assert 0 < routing < batch and busy > 0
+    assert min(figures["query_copies"]) >= 1 and max(figures["query_copies"]) <= 3
+    assert all(
+        0 < mean <= most for mean, most in zip(figures["matcher_mb"], figures["largest_matcher_mb"], strict=True)
+    )
+
+
+def test_the_router_of_nobody_is_asked_for_in_vain() -> None:
+    with pytest.raises(DataError, match="nobody has subscribed"):
+        router_of(Cluster(None))

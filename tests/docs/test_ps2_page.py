@@ -7,7 +7,7 @@ import re
 import pytest
 
 from benchmarks.ps2.page import filled
-from tests.docs.tables import RESULTS, ROOT, PageTable, Row, rows_of, tables
+from tests.docs.tables import RESULTS, ROOT, PageTable, Row, figures_of, one, rows_of, tables
 
 PAGE = (ROOT / "docs" / "papers" / "ps2.md").read_text(encoding="utf-8")
 
@@ -54,3 +54,16 @@ def test_what_is_told_of_bases_follows_from_their_loads() -> None:
         bases = [own for own in same if own["partitioner"] not in ("hybrid", "as in the paper")]
         assert row["by_best_base"] == round(min(own["largest_load"] for own in bases) / row["largest_load"], 3)
         assert row["by_bound"] >= 1
+
+
+def test_what_has_to_be_carried_is_as_the_page_says() -> None:
+    rows = rows_of("migration")
+    for formula in ("paper", "counted"):
+        carried = {name: one(rows, formula=formula, algorithm=name)["carried_by_dp"] for name in ("GR", "SI", "RA")}
+        assert 1 <= carried["GR"] <= 1.02 and 2 * carried["GR"] < min(carried["SI"], carried["RA"])
+
+
+def test_the_longest_batch_came_before_the_first_move() -> None:
+    live = figures_of("moves-live")
+    first_moved = next(n for n, name in enumerate(live["mapping"]) if name != live["mapping"][0])
+    assert live["batch_ms"].index(live["longest_ms"]) < first_moved - 2  # a batch or two see a move that is prepared
