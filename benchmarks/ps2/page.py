@@ -125,6 +125,11 @@ def figure_by_figure(results: Path) -> str:
             "80 % of tuples within 100 ms",
             f"{live['longest_by_usual']:.2f}",
         ),
-        ("16", "drift: posts with adjustment by those without", "1.26", f"{drift['by_load']:.2f} by counters, {drift['times_as_many']:.2f} by the clock"),
+        (
+            "16",
+            "drift: posts with adjustment by those without",
+            "1.26",
+            f"{drift['by_load']:.2f} by counters, {drift['times_as_many']:.2f} by the clock",
+        ),
     ]
     return "\n".join(_line(*row) for row in table) + "\n"
