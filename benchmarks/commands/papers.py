@@ -147,7 +147,9 @@ def balancing(  # noqa: PLR0913
         world, made = World.made(data, posts, 3 * count, seed), Drift.of(count, batches, share)
         with TemporaryDirectory(prefix="tidings-bench-") as name, progress("batches", None) as advance:
             if part == BalancingPart.drift:
-                figures = drift.measure(world, made, Path(name), Adjuster(), matchers, advance, picture=picture, minutes=minutes)
+                figures = drift.measure(
+                    world, made, Path(name), Adjuster(), matchers, advance, picture=picture, minutes=minutes
+                )
             else:
                 figures = drift.shares(world, made, Path(name), Adjuster(), matchers, advance, minutes)
     elif part == BalancingPart.loads:
