@@ -31,13 +31,14 @@ SHARES = (0.1, 0.25, 0.5)
 """Of the regions, that change their kind every interval."""
 
 
-def measure(
+def measure(  # noqa: PLR0913
     world: World,
     drift: Drift,
     folder: Path,
     adjuster: Adjuster,
     matchers: int = 8,
     advance: Advance = silent,
+    *,
     picture: Path | None = None,
     minutes: float | None = None,
 ) -> dict[str, Any]:

@@ -147,8 +147,6 @@ def run(
         raise AssertionError(f"clusters differ in what they find: {[side.found for side in order]}")
 
 
-def sides_of(
-    world: World, mapping: Owners, folder: Path, adjusters: Mapping[str, Adjuster | None]
-) -> dict[str, Side]:
+def sides_of(world: World, mapping: Owners, folder: Path, adjusters: Mapping[str, Adjuster | None]) -> dict[str, Side]:
     """A cluster for each adjuster, None for one that never moves anything; all begin with the same mapping."""
     return {name: Side.made(world, mapping, folder / name, adjuster) for name, adjuster in adjusters.items()}

@@ -124,7 +124,9 @@ def balancing(  # noqa: PLR0913
     matchers: Annotated[int, typer.Option(min=2, max=256)] = 8,
     data: Annotated[Path | None, typer.Option(help="Folder with notes.parquet; made-up posts without.")] = None,
     seed: Seed = 1,
-    minutes: Annotated[float | None, typer.Option(min=0.1, help="End a drift after so many, with what there is.")] = None,
+    minutes: Annotated[
+        float | None, typer.Option(min=0.1, help="End a drift after so many, with what there is.")
+    ] = None,
     picture: Annotated[Path | None, typer.Option("--plot", help="Draw a drift over time to a .svg or .png.")] = None,
     output_format: HowToPrint = Format.table,
     save: Save = None,
@@ -145,7 +147,9 @@ def balancing(  # noqa: PLR0913
         world, made = World.made(data, posts, 3 * count, seed), Drift.of(count, batches, share)
         with TemporaryDirectory(prefix="tidings-bench-") as name, progress("batches", None) as advance:
             if part == BalancingPart.drift:
-                figures = drift.measure(world, made, Path(name), Adjuster(), matchers, advance, picture, minutes)
+                figures = drift.measure(
+                    world, made, Path(name), Adjuster(), matchers, advance, picture=picture, minutes=minutes
+                )
             else:
                 figures = drift.shares(world, made, Path(name), Adjuster(), matchers, advance, minutes)
     elif part == BalancingPart.loads:

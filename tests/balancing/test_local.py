@@ -107,9 +107,9 @@ def test_what_is_uneven_by_less_than_the_trigger_stays_and_what_moves_aims_at_le
     posts = [[parcel] for parcel in range(11) for _ in range(10)]
     assert Local(costs=POSTS_ONLY).plan(loads_of(posts, [1] * 11), words([0] * 6 + [1] * 5)) == []
     posts = [[parcel] for parcel in range(26) for _ in range(10)]
-    for aim, given in ((1.2, 2), (1.0, 3)):  # 160 and 100: half of the difference is three parcels
+    for aim, count in ((1.2, 2), (1.0, 3)):  # 160 and 100: half of the difference is three parcels
         plan = Local(costs=POSTS_ONLY, aim=aim).plan(loads_of(posts, [1] * 26), words([0] * 16 + [1] * 10))
-        assert len(plan) == given
+        assert len(plan) == count
 
 
 @pytest.mark.parametrize("aim", [0.9, 1.3, float("nan")])

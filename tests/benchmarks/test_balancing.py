@@ -56,7 +56,7 @@ def test_a_drift_with_adjustment_is_measured_beside_one_without(tmp_path: Path) 
     assert figures["bytes_written"] > 0 and figures["bytes_moved"] > 0 and picture.stat().st_size > 0
     assert figures["by_load_moved_beside"] >= figures["by_load"] > 0
     assert figures["interval_number"] == [1, 2] and sum(figures["then_moved"]) == figures["subscriptions_moved"] > 0
-    assert 1 <= figures["adjusted_largest_by_mean"] and 1 <= figures["bound_by_load"]
+    assert figures["adjusted_largest_by_mean"] >= 1 and figures["bound_by_load"] >= 1
 
 
 def test_a_drift_is_measured_for_several_shares_of_regions_each_from_the_start(tmp_path: Path) -> None:

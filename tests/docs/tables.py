@@ -50,7 +50,7 @@ class PageTable:
 
 
 def tables(page: str, paper: str) -> list[PageTable]:
-    """Those of a page that are of result files of a paper: of ``PAPER-….json``."""
+    """Those of a page that are of result files of a paper: of ``PAPER.json`` and ``PAPER-….json``."""
     return [
         PageTable(
             match["file"],
@@ -61,7 +61,7 @@ def tables(page: str, paper: str) -> list[PageTable]:
             [cells(line) for line in match["text"].splitlines()],
         )
         for match in _TABLE.finditer(page)
-        if match["file"].startswith(f"{paper}-")
+        if match["file"] == paper or match["file"].startswith(f"{paper}-")
     ]
 
 

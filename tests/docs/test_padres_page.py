@@ -6,12 +6,12 @@ import re
 
 import pytest
 
-from tests.docs.tables import RESULTS, ROOT, PageTable, figures_of, tables
+from tests.docs.tables import RESULTS, ROOT, PageTable, figures_of, one, rows_of, tables
 
 PAGE = (ROOT / "docs" / "papers" / "padres.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("table", tables(PAGE, "padres"), ids=lambda table: table.file)
+@pytest.mark.parametrize("table", [*tables(PAGE, "padres"), *tables(PAGE, "policies")], ids=lambda table: table.file)
 def test_every_number_of_a_table_is_in_its_result_file(table: PageTable) -> None:
     table.check()
 
@@ -32,3 +32,14 @@ def test_every_number_of_a_sentence_is_in_its_result_file() -> None:
         assert re.findall(r"\*\*([\d,.]+)\*\*", text) == [
             f"{value:,}" if isinstance(value, int) else f"{value:,.1f}" for value in told
         ]
+
+
+def test_what_is_said_of_policies_on_parcels_follows_from_their_figures() -> None:
+    none, local, padres = (one(rows_of("policies"), policy=policy) for policy in ("none", "local", "padres"))
+    assert local["by_load"] > padres["by_load"] > 1.15 > none["by_load"] == 1
+    assert abs(local["largest_by_mean"] - padres["largest_by_mean"]) < 0.01
+    assert 2 * local["subscriptions_moved"] < padres["subscriptions_moved"]
+    assert padres["posts_to_matchers"] < local["posts_to_matchers"] < none["posts_to_matchers"]
+    assert padres["parcels_moved"] < local["parcels_moved"]
+    for policy in (local, padres):
+        assert policy["times_as_many"] < 1 and policy["times_as_many_moved_beside"] < 1.05

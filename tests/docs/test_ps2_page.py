@@ -12,7 +12,7 @@ from tests.docs.tables import RESULTS, ROOT, PageTable, Row, figures_of, one, ro
 PAGE = (ROOT / "docs" / "papers" / "ps2.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("table", tables(PAGE, "ps2"), ids=lambda table: table.file)
+@pytest.mark.parametrize("table", [*tables(PAGE, "ps2"), *tables(PAGE, "drift")], ids=lambda table: table.file)
 def test_every_number_of_a_table_is_in_its_result_file(table: PageTable) -> None:
     table.check()
 
@@ -67,3 +67,26 @@ def test_the_longest_batch_came_before_the_first_move() -> None:
     live = figures_of("moves-live")
     first_moved = next(n for n, name in enumerate(live["mapping"]) if name != live["mapping"][0])
     assert live["batch_ms"].index(live["longest_ms"]) < first_moved - 2  # a batch or two see a move that is prepared
+
+
+def test_every_number_of_a_sentence_about_drift_is_in_its_result_file() -> None:
+    """``<!-- drift: NAME NAME … -->`` stands before a sentence that has these figures, in bold."""
+    sentences = re.findall(r"<!-- (drift[\w-]*): ([\w ]+) -->\n([^|\n][^\n]*(?:\n[^\n]+)*)", PAGE)
+    assert {name for name, _, _ in sentences} == {"drift", "drift-steady"}
+    for name, values, text in sentences:
+        told = [figures_of(name)[value] for value in values.split()]
+        assert re.findall(r"\*\*([\d,.]+)\*\*", text) == [
+            f"{value:,}" if isinstance(value, int) else f"{value:.2f}" for value in told
+        ]
+
+
+def test_what_is_said_of_drift_follows_from_its_figures() -> None:
+    drift, steady = figures_of("drift"), figures_of("drift-steady")
+    assert (drift["standing"], drift["rows"], drift["share"], drift["matchers"]) == (100_000, 20_000, 0.1, 8)
+    assert drift["bound_by_load"] > drift["by_load_moved_beside"] > drift["by_load"] and steady["share"] == 0
+    assert (drift["by_load_moved_beside"] - 1) / (drift["bound_by_load"] - 1) > 0.5 and drift["by_load"] < 1.2
+    assert drift["times_moved"] == 3 and 0.7 < drift["moving_ms"] / drift["matching_ms"] < 1
+    assert drift["times_as_many_moved_beside"] < 1
+    assert (steady["standing"], steady["rows"]) == (20_000, 4_000) and steady["times_as_many"] < 1
+    moved = steady["then_moved"]
+    assert moved == sorted(moved, reverse=True) and moved[-1] > 0
