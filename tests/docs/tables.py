@@ -1,4 +1,4 @@
-"""Tables of a page whose numbers are in result files. A comment before each table says where:
+"""Tables and sentences of a page whose numbers are in result files. A comment before each table says where:
 
 ``<!-- FILE: ROWS by COLUMNS, VALUE where NAME=VALUE … -->``, or, where several values of a row stand side by side,
 ``<!-- FILE: ROWS with VALUE VALUE … where NAME=VALUE … -->``.
@@ -18,6 +18,7 @@ _TABLE = re.compile(
     r"<!-- (?P<file>[\w-]+): (?P<down>\w+) (?:by (?P<across>\w+), (?P<value>\w+)|with (?P<values>[\w ]+?))"
     r"(?: where (?P<where>[^>]*?))? -->\n+(?P<text>(?:\|.*\n)+)"
 )
+_SENTENCE = re.compile(r"<!-- ([\w-]+): ([\w ]+) -->\n([^|\n][^\n]*(?:\n[^\n]+)*)")
 
 Row = dict[str, Any]
 
@@ -63,6 +64,17 @@ def tables(page: str, paper: str) -> list[PageTable]:
         for match in _TABLE.finditer(page)
         if match["file"] == paper or match["file"].startswith(f"{paper}-")
     ]
+
+
+def check_sentences(page: str, paper: str) -> int:
+    """``<!-- FILE: NAME NAME … -->`` stands before a paragraph that has these figures, in bold; how many there are."""
+    found = [match for match in _SENTENCE.findall(page) if match[0].partition("-")[0] == paper]
+    for file, names, text in found:
+        figures = figures_of(file)
+        told = [figures[name] for name in names.split()]
+        expected = [f"{value:,}" if isinstance(value, int) else f"{value:,.1f}" for value in told]
+        assert re.findall(r"\*\*([\d,.]+)\*\*", text) == expected, file
+    return len(found)
 
 
 def figures_of(name: str) -> dict[str, Any]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
-from tests.docs.tables import RESULTS, ROOT, PageTable, figures_of, one, rows_of, tables
+from tests.docs.tables import RESULTS, ROOT, PageTable, check_sentences, one, rows_of, tables
 
 PAGE = (ROOT / "docs" / "papers" / "padres.md").read_text(encoding="utf-8")
 
@@ -23,15 +21,7 @@ def test_the_page_has_every_result_file() -> None:
 
 
 def test_every_number_of_a_sentence_is_in_its_result_file() -> None:
-    """``<!-- padres-FILE: NAME NAME … -->`` stands before a sentence that has these figures, in bold."""
-    sentences = re.findall(r"<!-- (padres-[\w-]+): ([\w ]+) -->\n([^|\n][^\n]*(?:\n[^\n]+)*)", PAGE)
-    assert sentences
-    for name, values, text in sentences:
-        figures = figures_of(name)
-        told = [figures[value] for value in values.split()]
-        assert re.findall(r"\*\*([\d,.]+)\*\*", text) == [
-            f"{value:,}" if isinstance(value, int) else f"{value:,.1f}" for value in told
-        ]
+    assert check_sentences(PAGE, "padres")
 
 
 def test_what_is_said_of_policies_on_parcels_follows_from_their_figures() -> None:
