@@ -67,3 +67,19 @@ def test_the_longest_batch_came_before_the_first_move() -> None:
     live = figures_of("moves-live")
     first_moved = next(n for n, name in enumerate(live["mapping"]) if name != live["mapping"][0])
     assert live["batch_ms"].index(live["longest_ms"]) < first_moved - 2  # a batch or two see a move that is prepared
+
+
+def test_what_spark_says_of_the_order_is_as_the_page_says() -> None:
+    rows = {row["partitioner"]: row for row in rows_of("ps2-spark")}
+    places = [[rows[name][rank] for rank in ("rank_by_load", "rank_by_ms")] for name in rows]
+    assert dict(zip(rows, places, strict=True)) == {
+        "metric": [5, 5],
+        "metric, near": [4, 4],
+        "kd-tree": [1, 1],
+        "grid": [2, 3],
+        "hybrid": [3, 2],
+    }
+    assert rows["hybrid"]["rank_expected"] == 1
+    grown = {name: rows[name]["load"] / rows[name]["expected_load"] for name in ("hybrid", "kd-tree")}
+    assert round(grown["hybrid"]) == 2 and round(grown["kd-tree"], 1) == 1.5
+    assert min(row["most_queries"] for row in rows.values()) == rows["hybrid"]["most_queries"]
