@@ -83,3 +83,14 @@ def test_what_spark_says_of_the_order_is_as_the_page_says() -> None:
     grown = {name: rows[name]["load"] / rows[name]["expected_load"] for name in ("hybrid", "kd-tree")}
     assert round(grown["hybrid"]) == 2 and round(grown["kd-tree"], 1) == 1.5
     assert min(row["most_queries"] for row in rows.values()) == rows["hybrid"]["most_queries"]
+
+
+def test_what_clusters_in_one_process_say_is_as_the_page_says() -> None:
+    rows = rows_of("ps2-cluster")
+    for kind in ("q1", "q2", "q3"):
+        of = {row["partitioner"]: row for row in rows if row["queries"] == kind}
+        assert min(of, key=lambda name: of[name]["batch_ms"]) != "hybrid"
+        assert max(of, key=lambda name: of[name]["router_mb"]) == "hybrid"
+        assert of["hybrid"]["matcher_mb"] > of["kd-tree"]["matcher_mb"]
+    q1 = {row["partitioner"]: row["query_copies"] for row in rows if row["queries"] == "q1"}
+    assert q1["hybrid"] > q1["kd-tree"]
