@@ -93,7 +93,7 @@ def figure_by_figure(results: Path) -> str:
     """The table of the paper's figures: what it tells, and what comes out here; on the map of a country where maps
     differ, by the largest load on posts held out."""
     head = [("figure", "what", "in the paper", "here"), ("---",) * 4]
-    table = [*head, *_throughput(results), *_moving(results)]
+    table = [*head, *_throughput(results), *_clusters(results), *_moving(results)]
     return "\n".join(_line(*row) for row in table) + "\n"
 
 
@@ -101,7 +101,7 @@ _Lines = list[tuple[str, str, str, str]]
 
 
 def _throughput(results: Path) -> _Lines:
-    """Fig. 6 and 7, and copies of queries beside the memory of Fig. 10."""
+    """Fig. 6 and 7."""
     loads = rows_of(results, "ps2-hybrid")
 
     def of(partitioner: str, kind: str) -> Row:
@@ -110,7 +110,6 @@ def _throughput(results: Path) -> _Lines:
     def ratio(one: str, other: str, kind: str) -> str:
         return f"{of(one, kind)['largest_load'] / of(other, kind)['largest_load']:.2f}"
 
-    copies = " / ".join(f"{of(name, 'q3')['query_copies']:.2f}" for name in ("hybrid", "metric", "kd-tree"))
     ahead = {kind: f"{of('hybrid', kind)['by_best_plain_base']:.2f}" for kind in ("q1", "q2", "q3")}
     return [
         ("6a, 6c", "Q1: grid by frequency", "2.09", ratio("frequency", "grid", "q1")),
@@ -118,7 +117,21 @@ def _throughput(results: Path) -> _Lines:
         ("7a", "Q1: hybrid by the best base", "slightly above 1", ahead["q1"]),
         ("7b", "Q2: hybrid by the best base", "about 1", ahead["q2"]),
         ("7c", "Q3: hybrid by the best base", "1.30", ahead["q3"]),
-        ("10", "Q3: copies of a query, hybrid / metric / kd-tree", "hybrid has the fewest", copies),
+    ]
+
+
+def _clusters(results: Path) -> _Lines:
+    """Fig. 8 to 10, of the hybrid, the metric and the kd-tree."""
+    rows, told = rows_of(results, "ps2-cluster"), "hybrid / metric / kd-tree"
+
+    def beside(kind: str, value: str) -> str:
+        names = told.split(" / ")
+        return " / ".join(f"{one(rows, queries=kind, partitioner=name)[value]:.1f}" for name in names)
+
+    return [
+        ("8", f"Q2: ms for 1,000 posts, {told}", "about 15 / 15 / 25 a tuple", beside("q2", "batch_ms")),
+        ("9", f"Q2: MB of the router, {told}", "the kd-tree has the least", beside("q2", "router_mb")),
+        ("10", f"Q3: MB of a matcher, {told}", "hybrid has the least", beside("q3", "matcher_mb")),
     ]
 
 

@@ -90,3 +90,30 @@ def test_what_is_said_of_drift_follows_from_its_figures() -> None:
     assert (steady["standing"], steady["rows"]) == (20_000, 4_000) and steady["times_as_many"] < 1
     moved = steady["then_moved"]
     assert moved == sorted(moved, reverse=True) and moved[-1] > 0
+
+
+def test_what_spark_says_of_the_order_is_as_the_page_says() -> None:
+    rows = {row["partitioner"]: row for row in rows_of("ps2-spark")}
+    places = [[rows[name][rank] for rank in ("rank_by_load", "rank_by_ms")] for name in rows]
+    assert dict(zip(rows, places, strict=True)) == {
+        "metric": [5, 5],
+        "metric, near": [4, 4],
+        "kd-tree": [1, 1],
+        "grid": [2, 3],
+        "hybrid": [3, 2],
+    }
+    assert rows["hybrid"]["rank_expected"] == 1
+    grown = {name: rows[name]["load"] / rows[name]["expected_load"] for name in ("hybrid", "kd-tree")}
+    assert round(grown["hybrid"]) == 2 and round(grown["kd-tree"], 1) == 1.5
+    assert min(row["most_queries"] for row in rows.values()) == rows["hybrid"]["most_queries"]
+
+
+def test_what_clusters_in_one_process_say_is_as_the_page_says() -> None:
+    rows = rows_of("ps2-cluster")
+    for kind in ("q1", "q2", "q3"):
+        of = {row["partitioner"]: row for row in rows if row["queries"] == kind}
+        assert min(of, key=lambda name: of[name]["batch_ms"]) != "hybrid"
+        assert max(of, key=lambda name: of[name]["router_mb"]) == "hybrid"
+        assert of["hybrid"]["matcher_mb"] > of["kd-tree"]["matcher_mb"]
+    q1 = {row["partitioner"]: row["query_copies"] for row in rows if row["queries"] == "q1"}
+    assert q1["hybrid"] > q1["kd-tree"]
