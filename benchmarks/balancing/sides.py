@@ -78,8 +78,9 @@ class Side:
         self.found += len(cluster.deliver(batch.posts).ids)
         after = cluster.work()
         loads = batch_loads(after - before, COUNTED)
-        times = (float((after - since).ms.max()) for since in (changed, before))
-        self.taken.append(Taken(*times, float(loads.max()), float(loads.mean()), int((after - before).posts.sum())))
+        matching_ms, changing_too_ms = (float((after - since).ms.max()) for since in (changed, before))
+        sent = int((after - before).posts.sum())
+        self.taken.append(Taken(matching_ms, changing_too_ms, float(loads.max()), float(loads.mean()), sent))
         if len(self.taken) % _SAVES == 0:
             self.shares.save()
         if self.adjuster is not None:

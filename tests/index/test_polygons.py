@@ -39,9 +39,9 @@ def test_index_equals_brute_force_on_the_borders_of_polygons(
     index.add_table(pa.table({"id": [str(number) for number in range(len(queries))], "query": queries}))
     assert index.match(posts).pairs() == expected
     one_by_one = {
-        (name, found.subscription_id)
-        for name, x, y in zip(names, lon.tolist(), lat.tolist(), strict=True)
-        for found in index.snapshot.match_one(Publication(name, "fire", lon=x, lat=y))
+        (row, found.subscription_id)
+        for row, (x, y) in enumerate(zip(lon.tolist(), lat.tolist(), strict=True))
+        for found in index.snapshot.match_one(Publication(names[row], "fire", lon=x, lat=y))
     }
     assert one_by_one == expected
 

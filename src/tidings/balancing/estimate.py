@@ -44,10 +44,11 @@ class Estimate:
         work, count = self.loads.matchers, self.mapping.matchers
         posts = self.loads.touches.by_matcher(self.mapping.owner, count)
         pairs = cell_load(posts, np.bincount(self.mapping.owner, self.loads.filed, count))
-        each = work.candidates / np.maximum(work.posts, 1) * posts
+        each: FloatArray = work.candidates / np.maximum(work.posts, 1) * posts
         if not each.any():
-            each = np.bincount(self.mapping.owner, self._entries, count)
-        return np.where(pairs > 0, each / np.maximum(pairs, 1), each.sum() / max(float(pairs.sum()), 1.0))
+            each = np.bincount(self.mapping.owner, self._entries, count).astype(np.float64)
+        found: FloatArray = np.where(pairs > 0, each / np.maximum(pairs, 1), each.sum() / max(float(pairs.sum()), 1.0))
+        return found
 
     @cached_property
     def _pairs(self) -> FloatArray:

@@ -151,8 +151,9 @@ class Subscribers:
     def living_numbers(self, ids: pa.Array) -> IntArray:
         """The numbers of the living of these ids."""
         found = self.ids.find_many(ids)
-        found = found[found >= 0]
-        return found[self.died[found] == 0]
+        known: IntArray = found[found >= 0]
+        living: IntArray = known[self.died[known] == 0]
+        return living
 
     def known(self, ids: pa.Array) -> list[str]:
         """Those of these ids that live."""

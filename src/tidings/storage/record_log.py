@@ -79,8 +79,8 @@ class RecordLog:
         """The file may end with the record then; whoever copies the next one makes room behind it."""
         at = self._position
         try:
-            for piece in map(memoryview, pieces):
-                done = 0
+            for given in pieces:
+                piece, done = memoryview(given), 0
                 while done < len(piece):
                     done += os.pwrite(self._file.fileno(), piece[done:], at + done)
                 at += done
