@@ -7,7 +7,8 @@ import re
 import pytest
 
 from benchmarks.lsm.page import filled
-from tests.docs.tables import RESULTS, ROOT, PageTable, tables
+from benchmarks.lsm.workload import LOADS
+from tests.docs.tables import RESULTS, ROOT, PageTable, one, rows_of, tables
 
 PAGE = (ROOT / "docs" / "papers" / "lsm.md").read_text(encoding="utf-8")
 
@@ -42,3 +43,26 @@ def test_a_page_that_tells_other_numbers_is_filled_anew() -> None:
     wrong = row.sub(lambda line: number.sub(lambda found: re.sub(r"\d", "9", found[0]), line[0]), PAGE)
     assert wrong != PAGE
     assert filled(wrong, RESULTS) == PAGE
+
+
+def times(file: str, load: str, base: str, own: str) -> float:
+    rows = rows_of(file)
+    return float(one(rows, load=load, store=base)["us"] / one(rows, load=load, store=own)["us"])
+
+
+@pytest.mark.parametrize("load", ["3:1", "1:3"])
+@pytest.mark.parametrize("store", ["TwoDB", "DualDB"])
+def test_how_far_the_stores_are_ahead_of_polls_is_as_the_page_says(load: str, store: str) -> None:
+    assert 3 < times("lsm-simple", load, "RepQueries, disk", f"{store}, disk") < 5
+    assert 1.5 < times("lsm-simple", load, "RepQueries", store) < 2.75
+    assert times("lsm-simple", load, "RepQueries, disk", store) > 10
+
+
+def test_how_far_dual_db_is_ahead_with_self_joins_is_as_the_page_says() -> None:
+    ahead = {load: [times("lsm-joins", load, f"TwoDB{on}", f"DualDB{on}") for on in ("", ", disk")] for load in LOADS}
+    assert ahead["3:1"][0] > 1.1 and min(ahead["1:3"]) > 1.1 and 1 < ahead["3:1"][1] < 1.1
+
+
+def test_fixed_granularity_is_ahead_at_the_lowest_level_only() -> None:
+    by = {row["group"]: row["times"] for row in rows_of("lsm-levels")}
+    assert by["all"] > 3 and [name for name, ahead in by.items() if ahead < 1] == ["level 5"]

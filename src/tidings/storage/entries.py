@@ -8,7 +8,7 @@ or T_P,
 from __future__ import annotations
 
 from struct import Struct
-from typing import NamedTuple
+from typing import NamedTuple, final
 
 from tidings.model import DataError
 from tidings.storage.keys import EARLIEST, LATEST
@@ -17,6 +17,7 @@ _PUBLICATION = Struct(">qI")
 _SUBSCRIPTION = Struct(">qqI")
 
 
+@final
 class StoredPublication(NamedTuple):
     """A publication that somebody may still ask for. ``number`` is its place in the order of all operations."""
 
@@ -41,6 +42,7 @@ class StoredSubscription(NamedTuple):
 Entry = StoredPublication | StoredSubscription
 
 
+@final
 class Publishing(NamedTuple):
     """PUBLISH of [LSM] Table 1. With ``self_join`` it also finds the valid publications since ``t_min``. A store
     checks it (:func:`check`) before it writes anything."""
