@@ -230,7 +230,7 @@ def test_covering_of_phrases_is_sound_and_nearly_complete() -> None:
         ("fire -price:<3", "fire price:>5", False),
         ("fire -price:<3", "fire -price:<5", True),
         ("anything", "id:7 id:>3", True),  # an id is text, and lies in no range
-        ("ts:>=2019-01-01", "ts:2020-01-01", True),  # ts is an instant, so its text says which
+        ("ts:>=2019-01-01", "ts:2020-01-01T00:00:00Z", True),  # ts is an instant, so its text says which
         ('"forest fire"~1', '"forest fire"~5', False),
         ('"forest fire"~5', '"forest fire"~1', True),
         ("name:*Mc", "name:Mc*", False),

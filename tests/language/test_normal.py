@@ -58,7 +58,7 @@ def test_equal_words_are_one_atom() -> None:
         ("price:[5 TO 5]", "price:5"),
         ("price:5..5.0", "price:5"),
         ("price:[-0.0 TO 0]", "price:0"),
-        ("ts:[2020-01-01 TO 2020-01-01T00:00:00Z]", "ts:2020-01-01"),
+        ("ts:[2020-01-01 TO 2020-01-01T00:00:00Z]", 'ts:"2020-01-01"'),
     ],
 )
 def test_a_range_of_one_value_is_an_equality(text: str, same: str) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from heapq import heappop, heappush
 from typing import NamedTuple, Protocol
 
-from tidings.model import Region
+from tidings.model import Polygon, Region
 from tidings.terms.cells import cell, rectangle
 from tidings.terms.labels import ROOT, children, common_ancestor, depth_of, descendants
+from tidings.terms.strips import strips
 
 
 class Area(Protocol):
@@ -91,13 +92,14 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True)
 class Touched:
-    """All the cells of the last level that a region's bounds touch."""
+    """All the cells of the last level that a region's bounds touch, or the strips of a polygon."""
 
     blocks: Sequence[Block]
 
     @classmethod
     def by(cls, region: Region) -> Touched:
-        return cls([Block.of(cell(b.west, b.south), cell(b.east, b.north)) for b in region.bounds()])
+        boxes = [*strips(region)] if isinstance(region, Polygon) else [astuple(box) for box in region.bounds()]
+        return cls([Block.of(cell(west, south), cell(east, north)) for west, south, east, north in boxes])
 
     def tightest(self, label: int) -> int | None:
         own = Block.of(*descendants(label))

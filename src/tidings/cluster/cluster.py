@@ -26,7 +26,7 @@ from tidings.cluster.older import Older
 from tidings.cluster.placing import Placement, Routing, place
 from tidings.cluster.router import Router
 from tidings.index import COMPACTION, GuardIndex
-from tidings.index.carrying import Filed
+from tidings.index.carrying import FiledEntries
 from tidings.index.matcher import Clock
 from tidings.index.subscribers import table_of
 from tidings.language.shapes.reading import FEW
@@ -242,7 +242,7 @@ class Cluster:
             member.compact_if_due()
         return Carried(count, size_bytes)
 
-    def _filed(self, ids: pa.Array, rows: IntArray, matchers: IntArray) -> list[Filed]:
+    def _filed(self, ids: pa.Array, rows: IntArray, matchers: IntArray) -> list[FiledEntries]:
         """The subscriptions of some rows as they are filed, each at the matcher of its row."""
         own = [rows[matchers[rows] == matcher] for matcher in range(len(self.members))]
         return [

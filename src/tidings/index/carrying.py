@@ -18,7 +18,7 @@ from tidings.terms.dictionary import Dictionary
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Filed:
+class FiledEntries:
     """Subscriptions with their entries, which are over these terms and predicates."""
 
     source: Source
@@ -26,7 +26,7 @@ class Filed:
     predicates: Predicates
 
     @classmethod
-    def of(cls, segments: Sequence[Segment], ids: pa.Array, terms: Dictionary, predicates: Predicates) -> Filed:
+    def of(cls, segments: Sequence[Segment], ids: pa.Array, terms: Dictionary, predicates: Predicates) -> FiledEntries:
         """The living of these ids in some segments. Cost: passes over all entries, and 10 µs for each of these ids."""
         parts = [part_of(segment, segment.subscribers.living_numbers(ids)) for segment in segments]
         source = tidied(together(parts))

@@ -20,7 +20,7 @@ import pyarrow as pa
 from tidings.analysis import ENGLISH, Analyser
 from tidings.arrays import IntArray
 from tidings.index.bulk import form_key, source_of
-from tidings.index.carrying import Filed
+from tidings.index.carrying import FiledEntries
 from tidings.index.filing import Filer, only_words
 from tidings.index.matcher import Clock
 from tidings.index.predicates import Predicates
@@ -161,13 +161,13 @@ class GuardIndex:
         self._segments = (*self._segments, segment)
         self._count += len(segment.subscribers)
 
-    def filed(self, ids: pa.Array) -> Filed:
+    def filed(self, ids: pa.Array) -> FiledEntries:
         """The living of these ids as they are filed, for another index to :meth:`take`."""
         with self._writing:
             self._freeze()
-            return Filed.of(self._segments, ids, self._terms, self._predicates)
+            return FiledEntries.of(self._segments, ids, self._terms, self._predicates)
 
-    def take(self, filed: Sequence[Filed], gone: Iterable[str]) -> None:
+    def take(self, filed: Sequence[FiledEntries], gone: Iterable[str]) -> None:
         """Remove the ids in ``gone`` and have what other indexes had filed, in one step."""
         with self._writing:
             moment = self._moment + 1
