@@ -59,6 +59,11 @@ def test_re2_finds_what_a_program_accepts_and_both_need_the_literals(pattern: st
         ("a{1001}", "counts to at most 1,000"),
         ("(a{100}){100}", "inside each other count to at most 1,000"),
         ("(?:[ab]{1000}|[cd]{1000}){1}" * 3, "more than 5,120 parts"),
+        ("|".join([".{999}"] * 2), "more than 5,120 parts"),  # alternatives count together
+        (
+            "[" + "".join(map(chr, range(0x100, 0x300, 2))) + "]{200}",
+            "more than 5,120 parts",
+        ),  # so do ranges of a class
         ("(" * 60 + "a" + ")" * 60, "nested deeper than 50"),
         (r"\q", "not known here"),
         (r"\x{110000}", "no character has that number"),

@@ -18,8 +18,9 @@ MAX_STATES = 5_120
 """So many states has a program at most: a repetition has those of its node as often as it is counted. A thousand
 characters of any kind, which rules ask for, are 5,000."""
 
-_WIDE = 5
-"""So many states has a class with characters beyond ASCII, about: engines go by bytes."""
+_WIDE, _WIDE_RANGES = 5, 4
+"""So many states has a class with characters beyond ASCII, about: engines go by bytes. So many ranges beyond ASCII have
+one more."""
 
 MAX_COUNT = 1_000
 
@@ -118,7 +119,8 @@ def size(node: Node) -> int:
         case Repeated(own, least, most):
             return 1 + size(own) * max(least + (most is None), most or 0)
         case Char(ranges):
-            return _WIDE if ranges and ranges[-1][1] > _LAST_ASCII else 1
+            wide = sum(high > _LAST_ASCII for _, high in ranges)
+            return _WIDE + wide // _WIDE_RANGES if wide else 1
         case Anchor():
             return 1
 

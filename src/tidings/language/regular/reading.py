@@ -69,8 +69,10 @@ class _Reader:
             raise self.refusal(f"it is nested deeper than {MAX_NESTING} levels")
         flags = self._folded, self._all
         nodes = [self._in_row(depth)]
+        states = size(nodes[0])
         while self._next("|"):
             nodes.append(self._in_row(depth))
+            states = self._bounded(states + size(nodes[-1]))
         self._folded, self._all = flags
         return nodes[0] if len(nodes) == 1 else AnyOf(tuple(nodes))
 
@@ -87,10 +89,14 @@ class _Reader:
             if node is None:  # flags alone
                 continue
             nodes.append(self._repeated(node))
-            states += size(nodes[-1])
-            if states > MAX_STATES:
-                raise self.refusal(f"it is too large: written out, it has more than {MAX_STATES:,} parts")
+            states = self._bounded(states + size(nodes[-1]))
         return nodes[0] if len(nodes) == 1 else InRow(tuple(nodes))
+
+    def _bounded(self, states: int) -> int:
+        """So many states, unless they are too many."""
+        if states > MAX_STATES:
+            raise self.refusal(f"it is too large: written out, it has more than {MAX_STATES:,} parts")
+        return states
 
     def _repeated(self, node: Node) -> Node:
         if self._next("*"):
