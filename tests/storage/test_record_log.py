@@ -17,7 +17,8 @@ from tidings.storage import record_log
 from tidings.storage.record_log import RecordLog, is_damaged, read_records
 
 RECORDS = st.lists(st.binary(min_size=1, max_size=40), min_size=1, max_size=8)
-SIZES = st.lists(st.sampled_from([3, 700, 5_000, 9_000]), min_size=1, max_size=12)
+SIZE = st.sampled_from([3, 700, 5_000, 9_000])
+FATE = st.sampled_from(["whole", "whole", "full", "reopened"])
 
 
 def written(path: Path, records: list[bytes], position: int = 0) -> None:
@@ -92,9 +93,9 @@ def test_a_full_disk_is_told_and_the_record_is_not_there(tmp_path: Path, monkeyp
 
 
 @examples(60)
-@given(SIZES, st.data())
+@given(st.lists(st.tuples(SIZE, FATE), min_size=1, max_size=12))
 def test_large_records_and_small_ones_are_read_in_order_and_none_of_those_that_failed(
-    tmp_path_factory: pytest.TempPathFactory, sizes: list[int], data: st.DataObject
+    tmp_path_factory: pytest.TempPathFactory, records: list[tuple[int, str]]
 ) -> None:
     path, written_whole, pwrite = tmp_path_factory.mktemp("log") / "log", list[bytes](), os.pwrite
 
@@ -107,9 +108,9 @@ def test_large_records_and_small_ones_are_read_in_order_and_none_of_those_that_f
         patch.setattr(record_log, "STEP_BYTES", 4096)
         patch.setattr(record_log, "LARGE_BYTES", 4096)
         log = RecordLog(path)
-        for number, size in enumerate(sizes):
+        for number, (size, fate) in enumerate(records):
             record = bytes([number + 1]) * size
-            match data.draw(st.sampled_from(["whole", "whole", "full", "reopened"])):
+            match fate:
                 case "full" if size >= 4096:
                     with patch.context() as broken, pytest.raises(DataError, match="No space left"):
                         broken.setattr(os, "pwrite", full)

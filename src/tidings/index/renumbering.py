@@ -70,8 +70,10 @@ class Numbering:
         """The same terms and predicates, now with those that some more entries need; for these entries alone."""
         own = Numbering.of(entries, terms, predicates)
         added = Numbering.into(self.terms, self.predicates, own.terms, own.predicates)
-        term_of = np.where(own.term_of < 0, -1, added.term_of[own.term_of]).astype(np.int32)
-        predicate_of = np.where(own.predicate_of < 0, -1, added.predicate_of[own.predicate_of]).astype(np.int32)
+        term_of, predicate_of = (  # -1, for none, is the place of the last one
+            np.append(new, -1).astype(np.int32)[old]
+            for new, old in ((added.term_of, own.term_of), (added.predicate_of, own.predicate_of))
+        )
         return Numbering(self.terms, self.predicates, term_of, predicate_of)
 
     def renumbered(self, source: Source) -> Source:
