@@ -82,5 +82,5 @@ def test_a_steady_workload_moves_nothing_after_it_has_settled() -> None:
         if moves:
             moved.append(batch)
             cluster.move(moves)
-    assert moved and moved[-1] < 100
+    assert moved and len(moved) <= 8 and moved[-1] < 150
     assert np.mean(uneven[-50:]) < 1.5 < np.mean(uneven[:5])

@@ -55,7 +55,8 @@ def test_a_drift_with_adjustment_is_measured_beside_one_without(tmp_path: Path) 
     assert figures["times_moved"] > 0 and figures["posts_a_second"] > 0 and figures["moving_ms"] > 0
     assert figures["bytes_written"] > 0 and figures["bytes_moved"] > 0 and picture.stat().st_size > 0
     assert figures["by_load_moved_beside"] >= figures["by_load"] > 0
-    assert figures["interval_number"] == [1, 2] and sum(figures["then_moved"]) == figures["subscriptions_moved"] > 0
+    assert figures["interval_number"] == [1, 2]
+    assert 0 < sum(figures["then_moved"]) <= figures["subscriptions_moved"]  # some move in the first batches
     assert figures["adjusted_largest_by_mean"] >= 1 and figures["bound_by_load"] >= 1
 
 
@@ -70,7 +71,7 @@ def test_a_drift_is_measured_for_several_shares_of_regions_each_from_the_start(t
 def test_a_steady_workload_moves_nothing_after_it_has_settled(tmp_path: Path) -> None:
     world, steady = World.made(None, 10_000, 4_000, seed=1), Drift(2_000, 60, 4_000, 20_000, share=0.0)
     _, adjusted = drift.played(world, steady, tmp_path, Adjuster(), 4, silent)
-    assert max(adjusted.moved_at, default=0) < 30
+    assert len(adjusted.moved_at) <= 4 and max(adjusted.moved_at, default=0) < 45
 
 
 def test_clusters_that_find_different_matches_are_refused(tmp_path: Path) -> None:
