@@ -91,7 +91,7 @@ def crowd(rng: random.Random, rows: int = 25) -> pa.Table:
     """Publications that have much in common."""
     return pa.table(
         {
-            "id": [f"p{rng.randrange(10**6)}" for _ in range(rows)],
+            "id": [f"p{number}" for number in rng.sample(range(10**6), rows)],
             "text": [" ".join(rng.choices(WORDS, k=rng.randint(0, 6))) for _ in range(rows)],
             "lat": [float(rng.randint(0, 4)) for _ in range(rows)],
             "lon": [float(rng.randint(0, 4)) for _ in range(rows)],

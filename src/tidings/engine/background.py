@@ -14,6 +14,7 @@ class Background:
 
     def __init__(self) -> None:
         self._thread: threading.Thread | None = None
+        self._starting = threading.Lock()
 
     @property
     def has_begun(self) -> bool:
@@ -21,10 +22,12 @@ class Background:
         return self._thread is not None
 
     def start(self, work: Callable[[], None]) -> None:
-        """Begin, unless something is still going on."""
-        if self._thread is None or not self._thread.is_alive():
-            self._thread = threading.Thread(target=logged, args=(work,), name="tidings-tidy", daemon=True)
-            self._thread.start()
+        """Begin, unless something is still going on. Several threads may ask for it at once."""
+        with self._starting:
+            if self._thread is None or not self._thread.is_alive():
+                thread = threading.Thread(target=logged, args=(work,), name="tidings-tidy", daemon=True)
+                thread.start()
+                self._thread = thread
 
     def join(self) -> None:
         """Wait for what is going on."""
