@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,6 +11,7 @@ from tests.examples import examples
 from tests.language.strategies import patterns
 from tidings.language.atoms import has_piece
 from tidings.model.query import Contains, EndsWith, Piece, Regex, StartsWith, Wildcard
+from tidings.terms.finding import finder as finding
 from tidings.terms.finding.automaton import BEGIN, END, Automaton, text_arrays
 from tidings.terms.finding.finder import MAX_KNOWN, Finder
 
@@ -75,6 +77,33 @@ def test_a_finder_forgets_texts_rather_than_grow() -> None:
         finder.of_text(str(n))
     finder.of_text("7" * 5_000)
     assert len(finder._known) <= MAX_KNOWN and max(map(len, finder._known)) < 5_000
+
+
+@examples(200)
+@given(st.lists(_pieces, min_size=1, max_size=8, unique=True), st.lists(_texts, max_size=6), st.integers(0, 6))
+def test_batches_that_have_texts_again_find_what_each_piece_finds(
+    pieces: list[Piece], batches: list[list[str]], second: int
+) -> None:
+    finder, asked = Finder(), list[Piece]()
+    for number, texts in enumerate(batches):
+        for piece in pieces if number == second else pieces[: len(pieces) // 2] if number == 0 else ():
+            finder.put(piece, len(asked))
+            asked.append(piece)
+        rows, terms = finder.of_texts(pa.array(texts))
+        expected = [(n, term) for n, text in enumerate(texts) for term, p in enumerate(asked) if has_piece(p, text)]
+        assert sorted(zip(rows.tolist(), terms.tolist(), strict=True)) == expected and sorted(rows) == rows.tolist()
+
+
+def test_batches_remember_texts_that_come_again_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(finding, "MAX_KNOWN", 8)
+    finder, kept = Finder(), list[list[str]]()
+    finder.put(Contains("name", "a"), 1)
+    for batch in ("abcd", "abcx", "abcxyz", "pq", "abcdefghi", "ab"):
+        finder.of_texts(pa.array([*batch]))
+        kept.append(finder._known_to_batches._last[0].to_pylist())
+    assert ["".join(each) for each in kept] == ["abcd", "abcdx", "abcdxyz", "pq", "", "ab"]
+    finder.put(Contains("name", "b"), 2)
+    assert [each.tolist() for each in finder.of_texts(pa.array(["ab"]))] == [[0, 0], [1, 2]]
 
 
 def test_a_thousand_characters_of_any_kind_can_be_asked_for() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -25,6 +25,15 @@ def each_once(rows: IntArray, terms: IdArray) -> Pairs:
     """The same pairs, by rows, each once."""
     both = np.unique(rows.astype(np.int64) << 32 | terms.astype(np.int64))
     return both >> 32, (both & 0xFFFFFFFF).astype(np.int32)
+
+
+def by_rows(parts: Sequence[Pairs]) -> Pairs:
+    """The pairs of several, by rows."""
+    if len(parts) == 1:
+        return parts[0]
+    rows, terms = (np.concatenate(side) for side in zip(*parts, NO_PAIRS, strict=True))
+    order = np.argsort(rows, kind="stable")
+    return rows[order], terms[order]
 
 
 def expanded(rows: IntArray, terms: list[tuple[int, ...]]) -> Pairs:

@@ -9,7 +9,7 @@ most log n automata, and each piece is built in log n times. One thread adds pie
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import chain
 from typing import NamedTuple
 
@@ -24,13 +24,19 @@ from tidings.arrays.strings import ByteArray, text_bytes
 from tidings.model.query import Contains, EndsWith, Piece, Regex, StartsWith, Wildcard
 from tidings.terms.finding.automaton import BEGIN, END, Automaton
 from tidings.terms.finding.expressions import Expression
-from tidings.terms.pairs import NO_PAIRS, Pairs
+from tidings.terms.pairs import NO_PAIRS, Pairs, by_rows, spread
 
 _MERGED = 2
 """An automaton is merged with the one before it unless that one has so many times its pieces."""
 
 MAX_KNOWN, MAX_KNOWN_CHARS = 1 << 14, 1 << 10
-"""So many texts of an attribute are remembered, and none that is longer."""
+"""So many texts of an attribute are remembered by ``publish``, and none that is longer."""
+
+MAX_KNOWN_BYTES = 1 << 22
+"""Batches remember MAX_KNOWN texts of an attribute at most, and so many bytes of them."""
+
+_HELPS = 4
+"""What is remembered is added to if one text in so many was known, else it is only that of the last batch."""
 
 
 class _Asked(NamedTuple):
@@ -106,6 +112,35 @@ class _Side:
         return self._levels
 
 
+class _Known:
+    """The terms of the texts that the last batches had, as long as many of them come again."""
+
+    def __init__(self) -> None:
+        self._last: tuple[pa.Array, Pairs] = pa.array([], pa.large_string()), NO_PAIRS
+
+    def of_texts(self, texts: pa.Array, of_new: Callable[[pa.Array], Pairs]) -> Pairs:
+        """The terms of distinct texts; ``of_new`` is asked for those that are not known."""
+        known, pairs = self._last
+        numbers = pc.index_in(texts, known).fill_null(-1).to_numpy().astype(np.int64)
+        new = np.flatnonzero(numbers < 0)
+        if not len(new):
+            return spread(numbers, len(known), *pairs)
+        new_texts = texts.take(pa.array(new)) if len(new) < len(texts) else texts
+        own = of_new(new_texts)
+        found = by_rows([spread(numbers, len(known), *pairs), (new[own[0]], own[1])])
+        if len(texts) <= _HELPS * (len(texts) - len(new)):
+            self._keep(pa.concat_arrays([known, new_texts]), by_rows([pairs, (own[0] + len(known), own[1])]))
+        else:
+            self._keep(texts, found)
+        return found
+
+    def _keep(self, texts: pa.Array, pairs: Pairs) -> None:
+        if len(texts) <= MAX_KNOWN and texts.nbytes <= MAX_KNOWN_BYTES:
+            self._last = texts, pairs
+        else:
+            self._last = texts[:0], NO_PAIRS
+
+
 class Finder:
     """Finds the terms of the pieces that are asked of one attribute.
 
@@ -122,7 +157,7 @@ class Finder:
         self._expressions: list[_Asked] = []
         """Those of which no literal is known."""
         self._known: dict[str, tuple[int, ...]] = {}
-        self._fulfilled_by: dict[str, tuple[int, ...]] = {}
+        self._known_to_batches = _Known()
 
     def put(self, piece: Piece, term: int) -> None:
         """Add a piece."""
@@ -131,11 +166,13 @@ class Finder:
                 self._sides[is_folded].pending.append(asked)
             else:
                 self._expressions.append(asked)
-        self._known, self._fulfilled_by = {}, {}  # after the piece: what is remembered from now on knows it
+        self._known, self._known_to_batches = {}, _Known()  # after the piece: what is remembered from now on knows it
 
     def of_texts(self, texts: pa.Array) -> Pairs:
-        """The terms of each text of an array without nulls; each pair once, by numbers of texts."""
-        texts = texts.cast(pa.large_string())
+        """The terms of each text of an array of distinct ones, without nulls; each pair once, by numbers of texts."""
+        return self._known_to_batches.of_texts(texts.cast(pa.large_string()), self._of_new_texts)
+
+    def _of_new_texts(self, texts: pa.Array) -> Pairs:
         pairs: list[Pairs] = []
         unsure: list[_Tried] = []
         for is_folded, side in enumerate(self._sides):
@@ -149,32 +186,19 @@ class Finder:
                 unsure.append(tried)
         if self._expressions or any(len(tried.texts) for tried in unsure):
             pairs.append(self._fulfilled(texts, unsure))
-        if len(pairs) == 1:
-            return pairs[0]
-        numbers, terms = (np.concatenate(side) for side in zip(*pairs, NO_PAIRS, strict=True))
-        order = np.argsort(numbers, kind="stable")
-        return numbers[order], terms[order]
+        return by_rows(pairs)
 
     def _fulfilled(self, texts: pa.Array, unsure: list[_Tried]) -> Pairs:
-        """The terms of expressions that hold of texts. Those of the last texts are remembered."""
-        known = self._fulfilled_by
-        tried = np.unique(np.concatenate([each.texts for each in unsure] or [NO_PAIRS[0]]))
-        numbers = np.arange(len(texts)) if self._expressions else tried
-        strings = texts.take(pa.array(numbers)).to_pylist()
-        found = [known.get(text) for text in strings]
-        new = [place for place, terms in enumerate(found) if terms is None]
-        if new:
-            candidates = _by_text(numbers[new], unsure)
-            for place in new:
-                asked = [*self._expressions, *candidates.get(int(numbers[place]), ())]
-                found[place] = _holding(asked, strings[place])
-                if len(strings[place]) <= MAX_KNOWN_CHARS:
-                    if len(known) >= MAX_KNOWN:
-                        known.clear()
-                    known[strings[place]] = found[place] or ()
-        lengths = [len(terms or ()) for terms in found]
-        flat = [term for terms in found for term in terms or ()]
-        return np.repeat(numbers, lengths), np.array(flat, dtype=np.int32)
+        """The terms of expressions that hold of texts."""
+        candidates = _by_text(unsure)
+        numbers = [*range(len(texts))] if self._expressions else sorted(candidates)
+        strings = texts.take(pa.array(numbers, pa.int64())).to_pylist()
+        found = [
+            _holding([*self._expressions, *candidates.get(number, ())], text)
+            for number, text in zip(numbers, strings, strict=True)
+        ]
+        flat = [term for terms in found for term in terms]
+        return np.repeat(np.array(numbers, dtype=np.int64), [*map(len, found)]), np.array(flat, dtype=np.int32)
 
     def of_text(self, text: str) -> tuple[int, ...]:
         """The terms of one text, each once. Those of the last texts are remembered."""
@@ -212,12 +236,11 @@ def _holding(asked: Iterable[_Asked], text: str) -> tuple[int, ...]:
     return tuple(term for term, each in expressions.items() if each is not None and each.fulfils(own[each.folded]))
 
 
-def _by_text(numbers: IntArray, unsure: list[_Tried]) -> dict[int, list[_Asked]]:
-    """What is to be tried on each of some texts."""
+def _by_text(unsure: list[_Tried]) -> dict[int, list[_Asked]]:
+    """What is to be tried on each text."""
     found: dict[int, list[_Asked]] = {}
     for texts, places, asked in unsure:
-        wanted = np.isin(texts, numbers)
-        for text, place in zip(texts[wanted].tolist(), places[wanted].tolist(), strict=True):
+        for text, place in zip(texts.tolist(), places.tolist(), strict=True):
             found.setdefault(text, []).append(asked[place])
     return found
 
