@@ -8,10 +8,14 @@ from typing import Any
 
 import pytest
 import shapely
+from hypothesis import given
+from hypothesis import strategies as st
 
 import tidings
 from tidings.language import parse_normal
+from tidings.language.polygons import check_rings
 from tidings.model import QueryError
+from tidings.model.region import Polygon
 
 WKT = "POLYGON ((0 0, 9 0, 9 9, 0 9, 0 0), (1 1, 2 1, 2 2, 1 1))"
 TEXT = "polygon:((0 0, 9 0, 9 9, 0 9, 0 0), (1 1, 2 1, 2 2, 1 1))"
@@ -19,6 +23,7 @@ GEOMETRY = {
     "type": "Polygon",
     "coordinates": [[[0, 0], [9, 0], [9, 9], [0, 9], [0, 0]], [[1, 1, 7], [2, 1, 7], [2, 2, 7], [1, 1, 7]]],
 }
+_corners = st.tuples(st.integers(-3, 3), st.integers(-3, 3))
 
 
 @pytest.mark.parametrize(
@@ -59,6 +64,26 @@ def test_several_polygons_are_one() -> None:
 def test_what_is_no_polygon_is_refused_with_the_reason(shape: Any, reason: str) -> None:
     with pytest.raises(QueryError, match=reason):
         tidings.polygon(shape)
+
+
+def test_of_several_polygons_the_one_that_crosses_is_named() -> None:
+    crossing = "polygon:((0 0, 2 2, 2 0, 0 2))"
+    text = f"fire ({TEXT} OR {crossing}) OR point_radius:[1 1 5km] OR {crossing}"
+    with pytest.raises(QueryError, match="self-intersection at 1 1") as caught:
+        tidings.parse(text)
+    assert caught.value.column == text.index(crossing) + 1
+    assert len(parse_normal(text)[1]) == 3  # queries that were taken once are not asked again
+
+
+@given(st.lists(st.lists(st.lists(_corners, min_size=3, max_size=6), min_size=1, max_size=3), min_size=1, max_size=3))
+def test_rings_cross_where_shapely_says_so_of_its_own_polygons(parts: list[list[list[tuple[float, float]]]]) -> None:
+    try:
+        region = Polygon(tuple(tuple(map(tuple, part)) for part in parts))
+    except QueryError:
+        return
+    shapes = [shapely.Polygon(ring, holes) for ring, *holes in region.parts]
+    whole = shapes[0] if len(shapes) == 1 else shapely.MultiPolygon(shapes)
+    assert (check_rings([region]) is None) == whole.is_valid
 
 
 def test_a_new_polygon_needs_shapely_and_one_that_was_taken_does_not(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
-from tidings.language.polygons import check_rings
 from tidings.model.errors import QueryError
 from tidings.model.habits import value_habit
 from tidings.model.networks import network_text
@@ -26,7 +25,7 @@ from tidings.model.query import (
     Within,
 )
 from tidings.model.region import Circle, Polygon, Rectangle, Ring, check_corners, checked_degrees
-from tidings.model.values import read_instant, read_number
+from tidings.model.values import NUMBER, read_instant, read_number
 
 T = TypeVar("T")
 
@@ -42,6 +41,8 @@ MARKS = ("STAR", "ONE")
 METRES = {"km": 1000.0, "mi": 1609.344, "m": 1.0}
 
 _RADIUS = re.compile(r"(.+?)(km|mi|m)")
+_CORNER = rf"\s*{NUMBER}\s+{NUMBER}\s*"
+_RING = re.compile(rf"\({_CORNER}(?:,{_CORNER})*\)")
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _SIDES = (("west", 180), ("south", 90), ("east", 180), ("north", 90))
 
@@ -99,25 +100,16 @@ def circle(token: Token, coordinates: Sequence[Token]) -> Query:
 
 def ring(token: Token) -> Ring:
     """The corners of a ring in brackets."""
-    at(token, check_corners, text_of(token).count(","))
-    corners = [tuple(map(_plain_number, corner.split())) for corner in text_of(token)[1:-1].split(",")]
-    for corner in corners:
-        if len(corner) != 2 or None in corner:
-            raise QueryError("a ring is (lon lat, lon lat, …), each corner two plain numbers", column(token))
-    return tuple(corners)  # type: ignore[arg-type]
+    text = text_of(token)
+    at(token, check_corners, text.count(","))
+    if not _RING.fullmatch(text):
+        raise QueryError("a ring is (lon lat, lon lat, …), each corner two plain numbers", column(token))
+    degrees = list(map(float, text[1:-1].replace(",", " ").split()))
+    return tuple(zip(degrees[::2], degrees[1::2], strict=True))
 
 
-def _plain_number(text: str) -> float | None:
-    number = read_number(text)
-    return None if number is None else float(number)
-
-
-def polygon(parts: Sequence[Sequence[Ring]], strict: bool) -> Query:
-    """``strict``: it is a new one, whose rings must not cross."""
-    region = Polygon(tuple(map(tuple, parts)))
-    if strict:
-        check_rings(region)
-    return Within(region)
+def polygon(parts: Sequence[Sequence[Ring]]) -> Query:
+    return Within(Polygon(tuple(map(tuple, parts))))
 
 
 def value(parts: Sequence[Token], strict: bool) -> Condition:

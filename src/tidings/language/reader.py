@@ -29,12 +29,13 @@ from typing import Any, TypeVar
 from tidings.analysis import TEXT, Fields
 from tidings.language import builder
 from tidings.language.builder import Token, at, text_of
+from tidings.language.polygons import check_rings
 from tidings.language.scanner import Scanner, signs
 from tidings.model import query as tree
 from tidings.model.errors import QueryError
 from tidings.model.habits import word_habit
 from tidings.model.query import And, Not, Or, Query
-from tidings.model.region import Ring
+from tidings.model.region import Polygon, Ring
 from tidings.model.tags import is_tag
 
 T = TypeVar("T")
@@ -98,11 +99,22 @@ class QueryReader(Scanner):
 
     def read(self) -> Query:
         try:
-            return self._any()
+            query = self._any()
         except QueryError:
             if not self.refused:
                 self._following()
             raise
+        if self.strict:
+            self._check_polygons()
+        return query
+
+    def _check_polygons(self) -> None:
+        """Refuse polygons whose rings cross, unless they were taken once."""
+        regions = [(own.region, sign) for own, sign in self.places if isinstance(own, tree.Within)]
+        polygons = [(region, sign) for region, sign in regions if isinstance(region, Polygon)]
+        if polygons and (crossing := check_rings([region for region, _ in polygons])) is not None:
+            number, reason = crossing
+            raise QueryError(reason, builder.column(polygons[number][1]))
 
     def _any(self) -> Query:
         """The rules ``any`` and ``all``, up to the end or to the bracket that closes them."""
@@ -231,7 +243,7 @@ class QueryReader(Scanner):
         if sign.lastgroup == "polygon":
             self.token(_LIST, _SHAPE_EXPECTED)
             parts = [self._rings()] if _RING.match(self.text, self.position) else self._separated(self._part)
-            return self._placed(sign, builder.polygon, parts, self.strict)
+            return self._placed(sign, builder.polygon, parts)
         build = builder.box if sign.lastgroup == "bounding_box" else builder.circle
         return self._placed(sign, build, sign, self._coordinates())
 

@@ -184,12 +184,17 @@ def _is_closed(ring: Ring) -> bool:
 
 def _checked_ring(ring: Ring) -> Ring:
     """A ring with its corners as floats, the last one not being the first again."""
-    corners = tuple((checked_degrees("longitude", lon, 180), checked_degrees("latitude", lat, 90)) for lon, lat in ring)
+    corners = tuple(
+        [(checked_degrees("longitude", lon, 180), checked_degrees("latitude", lat, 90)) for lon, lat in ring]
+    )
     if _is_closed(corners):
         corners = corners[:-1]
     if len(set(corners)) < _FEWEST_CORNERS:
         raise QueryError(f"a ring has at least {_FEWEST_CORNERS} different corners, got {len(set(corners))}")
-    for (lon, _), (last, _) in zip(corners, (corners[-1], *corners), strict=False):
+    longitudes = [lon for lon, _ in corners]
+    if max(longitudes) - min(longitudes) <= _HALF_ROUND:
+        return corners
+    for lon, last in zip(longitudes, (longitudes[-1], *longitudes), strict=False):
         if abs(lon - last) > _HALF_ROUND:
             raise QueryError(
                 f"an edge goes from longitude {last:g} to {lon:g}, more than half around the globe; "
@@ -200,6 +205,8 @@ def _checked_ring(ring: Ring) -> Ring:
 
 def checked_degrees(name: str, degrees: float, limit: int) -> float:
     """Degrees as a plain float, between -limit and limit."""
+    if type(degrees) is float and -limit <= degrees <= limit:
+        return degrees
     if not isinstance(degrees, int | float) or not -limit <= degrees <= limit:
         shown = f"{degrees:g}" if isinstance(degrees, int | float) else repr(degrees)
         raise QueryError(f"{name} is between -{limit} and {limit} degrees, got {shown}")

@@ -15,8 +15,9 @@ Value = str | int | float | bool | datetime
 Held = Value | tuple[Value, ...]
 """What an attribute holds: one value, or several."""
 
-# JSON's numbers: "007" is text, so that codes with leading zeros stay themselves.
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+NUMBER = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
+"""JSON's numbers: "007" is text, so that codes with leading zeros stay themselves."""
+_NUMBER = re.compile(NUMBER)
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9:.]+(?:Z|[+-][0-9]{2}:[0-9]{2})?)?")
 _SPAN = re.compile(r"([0-9]{1,6})([smhd])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
