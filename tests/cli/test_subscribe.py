@@ -25,6 +25,14 @@ def test_what_is_left_in_a_folder_is_matched_explained_and_given_up(
     assert tidings("match", posts, folder).out.splitlines()[-1] == "2 matches"
 
 
+def test_who_subscribes_is_warned_of_what_is_doubtful(tidings: Tidings, tmp_path: Path) -> None:
+    ran = tidings("subscribe", tmp_path / "alerts", "fire lang:en lat:>5 lat:<3", "--id", "s1")
+    assert (ran.code, ran.out) == (0, "s1\n")
+    habit, never = ran.err.splitlines()
+    assert habit.startswith("warning: 1 query asks for lang:") and "no publication can answer it" in never
+    assert tidings("subscribe", tmp_path / "alerts", "fire").err == ""
+
+
 def test_a_subscription_is_valid_for_its_time(tidings: Tidings, tmp_path: Path) -> None:
     folder = tmp_path / "alerts"
     tidings("subscribe", folder, "fire", "--id", "s1", "--since", "2024-01-01", "--until", "2024-02-01T00:00:00Z")

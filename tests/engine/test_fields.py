@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -146,3 +147,33 @@ def test_the_index_equals_brute_force_over_fields(queries: list[str], posts: lis
         for b in trees:
             if covers(a, b, ANALYSER):
                 assert all(evaluate(a, post, ANALYSER) for post in posts if evaluate(b, post, ANALYSER))
+
+
+@pytest.mark.parametrize(
+    "name", ["User Agent", "@timestamp", "a=b", 'says "x"', "cs(Referer)", "1st", "x:y", "größe", "-"]
+)
+def test_an_attribute_may_have_any_name(name: str) -> None:
+    quoted = '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    queries = [f"{quoted}:curl*", f"{quoted}:(x OR curl/7)", f"has:{quoted}", f"fire -has:{quoted}", f"{quoted}:>3"]
+    posts: list[dict[str, Any]] = [{name: "curl/7"}, {name: 5}, {}]
+    table = pa.table({"id": ["0", "1", "2"], "text": ["fire"] * 3, name: ["curl/7", "5", None]})
+    expected = [{0, 1, 2}, {2}, {3}]  # "5" is text in the table
+    for rows in (1, 40):  # one by one, and by shape
+        engine = Engine()
+        asked = pa.table({"id": [f"{n} {row}" for row in range(rows) for n in range(5)], "query": queries * rows})
+        assert engine.subscribe_many(asked).accepted == 5 * rows
+        for post, wanted in zip(posts, [{0, 1, 2}, {2, 4}, {3}], strict=True):
+            found = engine.publish(id="p", text="fire", **post)
+            assert {int(match.subscription_id.split()[0]) for match in found} == wanted
+            assert len(found) == len(wanted) * rows
+        rows_found: list[set[int]] = [set(), set(), set()]
+        for match in engine.match(table):
+            rows_found[int(match.publication_id)].add(int(match.subscription_id.split()[0]))
+        assert rows_found == expected
+
+
+def test_a_field_of_any_name_has_a_kind() -> None:
+    engine = Engine(fields={"Page Title": "text"})
+    engine.subscribe('"Page Title":"white house"', id="s1")
+    post: dict[str, Any] = {"Page Title": "The White Houses"}
+    assert len(engine.publish(id="p1", **post)) == 1

@@ -38,7 +38,8 @@ from tidings.model import (
     Word,
 )
 from tidings.model.habits import word_habit
-from tidings.model.query import ATTRIBUTE_NAME, BARE_WORD, OPERATORS
+from tidings.model.names import ATTRIBUTE_NAME, OPERATORS
+from tidings.model.query import BARE_WORD
 
 ANALYSER = Analyser()
 
@@ -67,7 +68,9 @@ def _is_word(text: str) -> bool:
 
 # Anything that can be written: for round trips.
 _text = st.text(st.characters(exclude_categories=("Cc", "Cs")), min_size=1, max_size=12)
-_names = st.from_regex(ATTRIBUTE_NAME, fullmatch=True).filter(lambda n: n not in OPERATORS | {"text", "topic"})
+_names = st.one_of(st.from_regex(ATTRIBUTE_NAME, fullmatch=True), _text.filter(str.strip)).filter(
+    lambda name: name not in OPERATORS | {"text", "topic"}
+)
 _words = st.from_regex(BARE_WORD, fullmatch=True).filter(_is_word)
 _numbers = st.one_of(st.floats(allow_nan=False, allow_infinity=False), st.integers(-(2**70), 2**70))
 _instants = st.datetimes(timezones=st.just(UTC))

@@ -87,7 +87,7 @@ def test_words_of_one_attribute_are_words_anywhere() -> None:
         ('ip:"10.0.0.0/8"', Equals("ip", "10.0.0.0/8")),
         ("ip:10.0.0.1", Equals("ip", "10.0.0.1")),
         ("type:1/2", Equals("type", "1/2")),
-        ("ip:10.0.0.0/33", Equals("ip", "10.0.0.0/33")),
+        ('ip:"10.0.0.0/33"', Equals("ip", "10.0.0.0/33")),
         ("any:10.0.0.0/8", Anywhere("10.0.0.0/8")),
     ],
 )

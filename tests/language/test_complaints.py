@@ -46,8 +46,27 @@ MISTAKES: dict[Literal["tidings", "padres"], tuple[tuple[str, str], ...]] = {
         ("x:*", "3: '*' alone stands for nothing; has:name asks whether an attribute is there"),
         ("x:=3", "3: unknown operator '='; there are x:value, x:>1, x:>=1, x:<1, x:<=1, x:[1 TO 2]"),
         ("x:-a", "3: to exclude, write -x:a; to look for this very text, quote it"),
-        ("has:", "5: the query ends where a value was expected"),
-        ("has:(", "5: expected a value, got '('"),
+        ("has:", "5: the query ends where the name of an attribute was expected"),
+        ("has:(", "5: expected the name of an attribute, got '('"),
+        (
+            "has:2x",
+            "5: '2x' is not a plain name of an attribute (letters, digits, '_', '.' and '-', not a digit first): "
+            "take what is none away, or quote the name",
+        ),
+        ('has:""', "5: the name of an attribute is not empty"),
+        ('" ":x', "1: the name of an attribute is not empty"),
+        ('"text":x', "1: 'text' is no attribute: words are asked for by themselves, topics as topic:sports/soccer"),
+        (
+            '"white house": fire',
+            "14: ':' stands behind the name of an attribute, which begins with a letter; quote text that has a ':'",
+        ),
+        ("(fire smoke)@1", "13: there is no least number of words; a space stands before @name"),
+        ("price:10 TO 20", "10: a range has brackets, as in price:[10 TO 20]"),
+        (
+            "name:/<1-10>/",
+            "6: '<1-10>' is an operator of Lucene's regular expressions alone; to look for it, put a "
+            "backslash before it",
+        ),
         ("topic:", "7: the query ends where a topic like sports/soccer was expected"),
         ("topic:(a b", "10: expected OR or ')', got 'b'"),
         ("topic:a/b*", "7: a '*' in a topic stands for one whole step, as in sports/*, got 'a/b*'"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -31,6 +32,21 @@ def test_the_ways_of_a_query_say_what_the_query_says(query: Query, publication: 
         for way in ways
     )
     assert found == bool(tiny(query, publication))
+
+
+def test_a_formula_that_many_conjunctions_have_is_filed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = []
+    program = Formula.program
+
+    def counted(own: Formula) -> list[tuple[Any, int, int]]:
+        written.append(own.size)
+        return program(own)
+
+    monkeypatch.setattr(Formula, "program", counted)
+    engine = Engine()
+    engine.subscribe(" ".join(f"({' OR '.join(f'{side}{n}' for n in range(300))})" for side in "abc"), id="s1")
+    assert written == [300, 300]
+    assert len(engine.publish(id="p1", text="a7 b250 c0")) == 1 and not engine.publish(id="p2", text="a7 c0")
 
 
 @examples(300)

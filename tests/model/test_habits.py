@@ -10,13 +10,15 @@ from tidings.model import Equals, Publication, QueryError, Wildcard
 from tidings.model.habits import value_habit, word_habit
 
 
-@pytest.mark.parametrize("word", ["te?t", "fire?", "a&&b", "/fire/", "/fire/i", "…", ",", "😀", "#", "--"])
+@pytest.mark.parametrize(
+    "word", ["te?t", "fire?", "a&&b", "/fire/", "/fire/i", "…", ",", "😀", "#", "--", "#1989", "$bitcoin"]
+)
 def test_words_of_other_languages_are_refused(word: str) -> None:
     assert word_habit(word)
 
 
 @pytest.mark.parametrize(
-    "word", ["fire", "AT&T", "covid-19", "a/b", "and/or", "c++", "fire!", "№", "白宫", "o'brien", "50%"]
+    "word", ["fire", "AT&T", "covid-19", "a/b", "and/or", "c++", "fire!", "№", "白宫", "o'brien", "50%", "$5", "$5.20"]
 )
 def test_words_are_taken_as_they_come(word: str) -> None:
     assert word_habit(word) is None
@@ -38,6 +40,8 @@ def test_words_are_taken_as_they_come(word: str) -> None:
         "10-20",
         "1.5-2",
         "-5-3",
+        "'fire",
+        "10.0.0.0/33",
     ],
 )
 def test_values_of_other_languages_are_refused_and_are_equal_in_quotes(value: str) -> None:
@@ -61,6 +65,8 @@ def test_values_of_other_languages_are_refused_and_are_equal_in_quotes(value: st
         "a^b",
         "a~b",
         "x+y",
+        "10.0.0.1/a",
+        "o'brien",
     ],
 )
 def test_values_are_taken_as_they_come(value: str) -> None:
@@ -81,6 +87,13 @@ def test_a_wildcard_with_a_habit_is_written_in_quotes() -> None:
         ("a1&&b1", Publication("p", "a1 b1")),
         ("path:C:\\x", Publication("p", "", attributes={"path": "C:\\x"})),
         ("price:10-20", Publication("p", "", attributes={"price": "10-20"})),
+        ("te?*", Publication("p", "tests")),
+        ("#fir*", Publication("p", "fires")),
+        ("min_faves:10", Publication("p", "", attributes={"min_faves": 10})),
+        ("name:'x", Publication("p", "", attributes={"name": "'x"})),
+        ("name:/<1-5>/", Publication("p", "", attributes={"name": "<1-5>"})),
+        ("price:10 TO 20", Publication("p", "to 20", attributes={"price": "10"})),
+        ("(fire smoke)@2", Publication("p", "fire smoke @2")),
     ],
 )
 def test_what_was_accepted_once_is_read_as_it_was(text: str, post: Publication) -> None:

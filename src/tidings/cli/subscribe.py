@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from tidings.model import Rejected
-    from tidings.registry import Registry
+    from tidings.registry import Receipt, Registry
 
 SUBSCRIBE_EXAMPLE = "Example: tidings subscribe alerts '(fire OR smoke) -drill' --id s1 --since -1h"
 UNSUBSCRIBE_EXAMPLE = "Example: tidings unsubscribe alerts s1 s2"
@@ -109,9 +109,15 @@ def _subscribe_one(folder: Path, fields: list[str], row: dict[str, Any]) -> None
     receipt = registry.add(pa.Table.from_pylist([row], SUBSCRIPTION))
     if receipt.rejected:
         raise SubscriptionError(receipt.rejected[0].reason)
+    _tell_warnings(receipt)
     typer.echo(shown(str(row["id"])))
     if row["since"] is not None:
         _print_past(folder, row, receipt.version)
+
+
+def _tell_warnings(receipt: Receipt) -> None:
+    for warning in receipt.warnings:
+        say(f"warning: {shown(warning)}", err=True)
 
 
 def _print_past(folder: Path, row: dict[str, Any], version: int) -> None:
@@ -154,7 +160,6 @@ def _subscribe_many(
     tell_rejected(
         "subscription", len(rejected), table.num_rows + len(unsaid), [f"{row.id!r}: {row.reason}" for row in rejected]
     )
-    for warning in receipt.warnings:
-        typer.echo(f"warning: {warning}", err=True)
+    _tell_warnings(receipt)
     typer.echo(f"{receipt.accepted:,} {'would be ' if dry_run else ''}accepted, {len(rejected):,} rejected")
     return receipt.accepted > 0 or not rejected

@@ -22,6 +22,8 @@ from tidings.terms.kinds import TermAtom
 from tidings.terms.sample import Sample
 
 MAX_COVER = 8
+_FORMULAS = 64
+"""So many formulas are remembered."""
 
 Number = TypeVar("Number", int, IntArray)
 
@@ -34,6 +36,7 @@ class Filer:
         self.predicates = predicates
         self.sample = sample
         self._known_words: dict[str, tuple[float, int]] = {}
+        self._formulas: dict[Formula, int] = {}
 
     def file(self, conjunction: Conjunction, *, by_place: bool = True) -> list[Entry]:
         """The entries of a conjunction: one, or one for each part of a cover. A publication has at most one part.
@@ -110,13 +113,21 @@ class Filer:
     ) -> None:
         """Add what a required atom asks: terms with their cost, areas, other predicates."""
         if isinstance(atom, Formula):
-            others.append(asked(self.predicates.formula(self._steps(atom))))
+            others.append(asked(self._formula(atom)))
         elif isinstance(atom, Range | Within):
             areas.append((self.area_cost(atom), atom))
         else:
             costs.update(self.costs_of(atom))
             if is_phrase(atom):
                 others.append(asked(self.predicates.number(atom, self.terms)))
+
+    def _formula(self, formula: Formula) -> int:
+        """The number of a formula; all conjunctions of a query may have the same one, of thousands of steps."""
+        if formula not in self._formulas:
+            if len(self._formulas) >= _FORMULAS:
+                self._formulas.clear()
+            self._formulas[formula] = self.predicates.formula(self._steps(formula))
+        return self._formulas[formula]
 
     def _steps(self, formula: Formula) -> tuple[tuple[int, int, int], ...]:
         """The program of a formula over codes of a stream."""

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from tidings.model.errors import QueryError
 from tidings.model.habits import value_habit
+from tidings.model.names import is_plain_name
 from tidings.model.networks import network_text
 from tidings.model.query import (
     ANY,
@@ -17,6 +18,7 @@ from tidings.model.query import (
     Equals,
     InNetwork,
     Near,
+    Present,
     Query,
     Range,
     Regex,
@@ -44,6 +46,7 @@ _RADIUS = re.compile(r"(.+?)(km|mi|m)")
 _CORNER = rf"\s*{NUMBER}\s+{NUMBER}\s*"
 _RING = re.compile(rf"\({_CORNER}(?:,{_CORNER})*\)")
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+_OF_LUCENE = re.compile(r"(?<!\\)(?:\\\\)*(<[0-9]+-[0-9]+>|~[(\[.])")
 _SIDES = (("west", 180), ("south", 90), ("east", 180), ("north", 90))
 
 
@@ -66,7 +69,7 @@ def at(token: Token, build: Callable[..., T], *arguments: Any) -> T:
 
 def unquoted(token: Token) -> str:
     text = text_of(token)
-    if token.lastgroup in ("QUOTED", "FOLDED"):
+    if token.lastgroup in ("QUOTED", "QUOTED_FIELD", "FOLDED"):
         return _ESCAPED.sub(r"\1", text[1 + (token.lastgroup == "FOLDED") : -1])
     return text
 
@@ -169,12 +172,28 @@ def _value(name: str, texts: tuple[str, ...], signs: tuple[str, ...], folded: bo
             return Wildcard(name, texts, signs, folded)
 
 
+def present(asked: Token) -> Query:
+    name = unquoted(asked)
+    if asked.lastgroup == "BARE" and not is_plain_name(name):
+        raise QueryError(
+            f"{name!r} is not a plain name of an attribute (letters, digits, '_', '.' and '-', not a digit first): "
+            "take what is none away, or quote the name"
+        )
+    return Present(name)
+
+
 def near(literal: Token, slop: Token) -> Condition:
     return lambda name: at(literal, Near, name, unquoted(literal), int(text_of(slop)))
 
 
-def regex(token: Token) -> Condition:
+def regex(token: Token, strict: bool) -> Condition:
     pattern, _, flags = text_of(token)[1:].rpartition("/")
+    if strict and (found := _OF_LUCENE.search(pattern)):
+        raise QueryError(
+            f"{found[1]!r} is an operator of Lucene's regular expressions alone; to look for it, put a backslash "
+            "before it",
+            column(token),
+        )
     return lambda name: at(token, Regex, name, pattern, flags == "i")
 
 

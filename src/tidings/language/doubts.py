@@ -8,6 +8,9 @@ from tidings.language.normal import Conjunction
 from tidings.model.query import Range
 
 NEVER = "no publication can answer it: what it asks for contradicts itself"
+MAX_COMPARED = 10_000
+"""Queries in which more pairs of atoms would have to be compared are not looked at."""
+
 NEVER_PARTLY = "one of its alternatives can never match: what that asks for contradicts itself"
 
 
@@ -20,6 +23,8 @@ def doubt_of(form: tuple[Conjunction, ...]) -> str | None:
     >>> doubt_of(parse_normal("price:>5 price:<3")[1])
     'only several values of price at once can answer it: no single one lies in all of its ranges'
     """
+    if sum((len(each.required) + len(each.forbidden)) ** 2 for each in form) > MAX_COMPARED:
+        return None
     never = [is_impossible(conjunction) for conjunction in form]
     if any(never):
         return NEVER if all(never) else NEVER_PARTLY

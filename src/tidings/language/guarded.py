@@ -79,7 +79,8 @@ def _ways(part: Part) -> list[Alternative]:
     rest = Alternative(tuple(what.parts[n][1] for n in choices if n != taken), ())
     if taken is None:
         return [_together([surely, rest])]
-    return [_together([way, _few(surely), rest]) for way in ways[taken]]
+    others = _together([_few(surely), rest])
+    return [_together([way, others]) for way in ways[taken]]
 
 
 def _few(found: Alternative) -> Alternative:

@@ -10,7 +10,18 @@ from collections.abc import Callable
 from tidings.language.builder import Token, at, bound, column, text_of
 from tidings.language.scanner import Scanner, signs
 from tidings.model.errors import QueryError
-from tidings.model.query import And, Contains, EndsWith, Equals, Not, Present, Query, Range, StartsWith
+from tidings.model.names import is_plain_name
+from tidings.model.query import (
+    And,
+    Contains,
+    EndsWith,
+    Equals,
+    Not,
+    Present,
+    Query,
+    Range,
+    StartsWith,
+)
 
 _TEXT = r"""[^\s,\[\]'‘’"]+"""
 _EXAMPLE = ", as in [volume,>,300000]"
@@ -66,6 +77,11 @@ def _predicate(name: Token, operator: Token, literal: Token) -> Query:
     if build is None:
         known = ", ".join(_OPERATORS)
         raise QueryError(f"unknown operator {text_of(operator)!r}; there are: {known}", column(operator))
+    if not is_plain_name(text_of(name)):
+        raise QueryError(
+            f"{text_of(name)!r} is not a name of an attribute: letters, digits, '_', '.' and '-', not a digit first",
+            column(name),
+        )
     text = text_of(literal)
     value = text[1:-1] if text[0] in "'‘\"" else text
     return at(name, build, text_of(name), value, literal)

@@ -11,7 +11,8 @@ from tidings.language.padres import PadresReader
 from tidings.language.printer import to_text
 from tidings.language.reader import QueryReader
 from tidings.model.errors import QueryError
-from tidings.model.query import UNWRITABLE, Query
+from tidings.model.names import UNWRITABLE
+from tidings.model.query import Query
 
 MAX_QUERY_CHARS = 65_536
 

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from tidings.model.errors import QueryError
 from tidings.model.habits import value_habit
+from tidings.model.names import is_plain_name
 from tidings.model.networks import network_text
 from tidings.model.query import (
     And,
@@ -82,15 +83,15 @@ def _atom_text(atom: Atom) -> str:
                 f"any:{text}" if text.isalnum() and not slop else f"any:{_quoted(text)}" + (f"~{slop}" if slop else "")
             )
         case Equals() | StartsWith() | EndsWith() | Contains() | Wildcard() | Regex():
-            return f"{atom.name}:{_asked_text(atom)}"
+            return f"{_name(atom.name)}:{_asked_text(atom)}"
         case Near(name, text, slop):
-            return f"{name}:{_quoted(text)}~{slop}"
+            return f"{_name(name)}:{_quoted(text)}~{slop}"
         case InNetwork(name, network):
-            return f"{name}:{network}"
+            return f"{_name(name)}:{network}"
         case Range():
-            return f"{atom.name}:{_range_text(atom)}"
+            return f"{_name(atom.name)}:{_range_text(atom)}"
         case Present(name):
-            return f"has:{name}"
+            return f"has:{_name(name)}"
         case Within(region):
             return _region_text(region)
         case Topic(path):
@@ -121,6 +122,10 @@ def _literal(value: str, folded: bool, name: str) -> str:
     if folded or value_habit(name, value):
         return f"{'i' if folded else ''}{_quoted(value)}"
     return _value_text(value)
+
+
+def _name(name: str) -> str:
+    return name if is_plain_name(name) else _quoted(name)
 
 
 def _quoted(text: str) -> str:

@@ -3,9 +3,9 @@
     any   = all {"OR" all}
     all   = one {["AND"] one}
     one   = {"NOT" | "-"} atom
-    atom  = "(" any ")" | word ["*"] | tag | quoted ["~" number] | ("has:" | "_exists_:") name
+    atom  = "(" any ")" | word ["*"] | tag | quoted ["~" number] | ("has:" | "_exists_:") (name | quoted)
           | "any:" list(word | quoted ["~" number])
-          | name ":" list(value) | "topic:" list(path) | "bounding_box:" place | "point_radius:" place
+          | (name | quoted) ":" list(value) | "topic:" list(path) | "bounding_box:" place | "point_radius:" place
           | "polygon:" (part | "(" part {"," part} ")")
     list  = item | "(" item {"OR" item} ")", of words "(" item {["OR"] item} ")"
     value = [part] {mark [part]} | "/" pattern "/" ["i"] | (">" | ">=" | "<" | "<=") bare
@@ -34,6 +34,7 @@ from tidings.language.scanner import Scanner, signs
 from tidings.model import query as tree
 from tidings.model.errors import QueryError
 from tidings.model.habits import word_habit
+from tidings.model.names import ATTRIBUTE_NAME
 from tidings.model.query import And, Not, Or, Query
 from tidings.model.region import Polygon, Ring
 from tidings.model.tags import is_tag
@@ -50,7 +51,8 @@ _SIGN = signs(
     *(_NOT, _AND, _OR),
     *(rf"(?P<{name}>{name}:)" for name in ("bounding_box", "point_radius", "polygon", "topic", "any")),
     r"(?P<has>(?:has|_exists_):)",
-    rf"(?P<FIELD>{tree.ATTRIBUTE_NAME}:)",
+    rf"(?P<FIELD>{ATTRIBUTE_NAME}):",
+    r"""(?P<QUOTED_FIELD>(?s:"(?:\\.|[^"\\])*")):(?=\S)""",
     rf"(?P<PREFIX>{tree.BARE_WORD}\*(?=[\s()]|$))",
     rf"(?P<WORD>{tree.BARE_WORD})",
     _QUOTED,
@@ -71,7 +73,10 @@ _REGEX = r"(?P<REGEX>(?s:/(?:\\.|[^/\\])+/i?)(?=[\s()]|$))"
 _VALUE = signs(r"(?P<COMPARE>>=|<=|>|<)", _REGEX, *_PARTS, r"(?P<OPEN>[\[{])")
 _PART, _MARK = re.compile("|".join(_PARTS)), re.compile(_STAR_OR_ONE)
 _LATE_STAR = signs(_LAST_STAR)
+_LATE_RANGE = signs(r"(?P<TO>TO)\s+[-0-9*]")
 _BARE_VALUE = signs(_BARE)
+_NAME = signs(_QUOTED, r"(?P<BARE>[^\s()\[\]{}\"“”„*]+)")
+_HABITS_OF_PREFIXES = re.compile(r"[?（）#＃$/]")
 _BOUND = signs(_LAST_STAR, _BARE)
 _TO = signs(r"(?P<TO>TO(?=\s))")
 _RANGE_END = signs(r"(?P<CLOSE>[\]}])")
@@ -161,8 +166,8 @@ class QueryReader(Scanner):
             case "WORD" | "AND" | "OR":
                 was_taken = not self.strict and word_habit(text_of(sign)) is not None
                 return self._placed(sign, tree.Phrase if was_taken else tree.Word, text_of(sign))
-            case "FIELD":
-                name = text_of(sign)[:-1]
+            case "FIELD" | "QUOTED_FIELD":
+                name = builder.unquoted(sign)
                 conditions = self._listed(self._value, beside=self.fields.kind(name) == TEXT)
                 return _joined(
                     Or, [_joined(And, [self._placed(sign, build, name) for build in all_of]) for all_of in conditions]
@@ -175,18 +180,15 @@ class QueryReader(Scanner):
             case "bounding_box" | "point_radius" | "polygon":
                 return self._region(sign)
             case "OPEN":
-                self._depth += 1
-                query = self._any()
-                self._depth -= 1
-                return query
+                return self._group()
             case "QUOTED":
                 slop = self.maybe(_SLOP)
                 return self._placed(sign, tree.Phrase, builder.unquoted(sign), int(text_of(slop)) if slop else 0)
             case "PREFIX":
-                return self._placed(sign, tree.Prefix, text_of(sign)[:-1])
+                return self._placed(sign, tree.Prefix, self._beginning(text_of(sign)[:-1]))
             case "has":
-                asked = self.token(_BARE_VALUE, "a value")
-                return self._placed(sign, at, asked, tree.Present, text_of(asked))
+                asked = self.token(_NAME, "the name of an attribute")
+                return self._placed(sign, at, asked, builder.present, asked)
             case "topic":
                 paths = self._listed(lambda: self.token(_PATH, "a topic like sports/soccer"))
                 steps = [(path, tuple(builder.unquoted(path).split("/"))) for [path] in paths]
@@ -194,6 +196,19 @@ class QueryReader(Scanner):
             case _:
                 self.position = sign.start()
                 raise self.refusal("a word")
+
+    def _group(self) -> Query:
+        """What stands in brackets, of which the first is read."""
+        self._depth += 1
+        query = self._any()
+        self._depth -= 1
+        if self.strict and self.text.startswith("@", self.position):
+            raise QueryError("there is no least number of words; a space stands before @name", self.position + 1)
+        return query
+
+    def _beginning(self, text: str) -> str:
+        """The beginning of a word, without the habits in it that were taken once."""
+        return text if self.strict or not word_habit(text) else _HABITS_OF_PREFIXES.sub("", text)
 
     def _listed(self, item: Callable[[], T], beside: bool = False) -> list[list[T]]:
         """The alternatives of a list; with ``beside`` each is one or several items side by side."""
@@ -229,12 +244,14 @@ class QueryReader(Scanner):
             high = self.token(_BOUND, "a value")
             return builder.interval(first, low, high, self.token(_RANGE_END, "']' or '}'"))
         if first.lastgroup == "REGEX":
-            return builder.regex(first)
+            return builder.regex(first, self.strict)
         parts = [first]
         while part := self.maybe(_PART if parts[-1].lastgroup in builder.MARKS else _MARK):
             parts.append(part)
         if len(parts) == 1 and first.lastgroup == "QUOTED" and (slop := self.maybe(_SLOP)):
             return builder.near(first, slop)
+        if self.strict and first.lastgroup == "BARE" and (late := _LATE_RANGE.match(self.text, self.position)):
+            raise QueryError("a range has brackets, as in price:[10 TO 20]", late.start("TO") + 1)
         if star := self.maybe(_LATE_STAR):
             raise QueryError("a '*' touches the text that it completes, as in name:Mc*", builder.column(star))
         return builder.value(parts, self.strict)

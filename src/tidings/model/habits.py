@@ -36,12 +36,19 @@ _VALUES = tuple(
         (r".+~[0-9.]*", f"there are no similar words; list them, as in {{name}}:(a OR b); {_QUOTE}"),
         (r".*\^[0-9.]+", f"matches are not ranked, so there are no weights: leave '^' out; {_QUOTE}"),
         (r"\+.*", f"every condition is required unless joined by OR: leave '+' out; {_QUOTE}"),
+        (r"'.*", f'quotes are double, as in {{name}}:"a b"; {_QUOTE}'),
+        (r"[0-9]+(?:\.[0-9]+){3}/[0-9]+", f"that is no network, as 10.0.0.0/8 is; {_QUOTE}"),
         (r"&.*", f"unknown operator '&'; write AND between two conditions; {_QUOTE}"),
     )
 )
+_MONTH = re.compile(r"[0-9]{4}(?:-[0-9]{2})?")
 _SPAN = re.compile(r"(-?[0-9][0-9.]*)-(-?[0-9][0-9.]*)")
 _AT_LEAST = frozenset(
-    {"followers_count", "following_count", "friends_count", "listed_count", "statuses_count", "tweets_count"}
+    {
+        *("followers_count", "following_count", "friends_count", "listed_count", "statuses_count", "tweets_count"),
+        *("min_faves", "min_followers", "min_likes", "min_replies", "min_reposts", "min_retweets"),
+        "user_in_lists_count",
+    }
 )
 _INTERVALS = re.compile(
     "after|atLeast|before|contain.*|extend|fuzzyTerm|max.*|no.*|or|ordered|overlapping|phrase|un.*|within"
@@ -57,7 +64,10 @@ def word_habit(text: str) -> str | None:
     if is_tag(text):
         return f"{text!r} is a tag and no word"
     if text[0] in "#＃@＠":
-        return f"{text!r} is not one tag: behind {text[0]!r} stand letters, digits and '_'; quote what is none"
+        letters = "letters, digits and '_', not digits alone" if text[0] in "#＃" else "letters, digits and '_'"
+        return f"{text!r} is not one tag: behind {text[0]!r} stand {letters}; quote what is none"
+    if text[0] == "$" and text[1:2].isalpha():
+        return f"{text!r} is not one tag: behind '$' stand up to 6 letters, as in $BRK.B; quote what is none"
     if not any(map(str.isalnum, unicodedata.normalize("NFKC", text))):
         return f"{text!r} has no letter or digit, and posts are found by their words; leave it out"
     return next((hint for pattern, hint in _WORDS if pattern.fullmatch(text)), None)
@@ -77,6 +87,10 @@ def value_habit(name: str, text: str) -> str | None:
         return f"X takes it for {text} or more, written {name}:>={text}; {_QUOTE}"
     if name == "ts" and read_instant(text) is not None and "T" not in text:
         return f"a date is its midnight; a whole day is a range, as in ts:[2020-01-01 TO 2020-01-02}}; {_QUOTE}"
+    if name == "ts" and _MONTH.fullmatch(text):
+        return f"a whole year or month is a range, as in ts:[2020-01-01 TO 2021-01-01}}; {_QUOTE}"
+    if name == "_all":
+        return f"words in any attribute are asked for as any:{text}; {_QUOTE}"
     if name == "_missing_":
         return f"to look for posts without an attribute, write fire -has:{text}"
     if name == "fn" and _INTERVALS.fullmatch(text):

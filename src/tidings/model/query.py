@@ -13,6 +13,7 @@ from datetime import datetime
 
 from tidings.model.errors import QueryError
 from tidings.model.habits import word_habit
+from tidings.model.names import UNWRITABLE, check_name
 from tidings.model.networks import network_text
 from tidings.model.region import Region
 from tidings.model.tags import is_tag
@@ -22,22 +23,12 @@ _NEVER = r"""\s\x00-\x1f\x7f\ud800-\udfff()\[\]{}"“”„:*~^<>=|\\"""
 BARE_WORD = rf"[^{_NEVER}!&+\-‐‑‒–—―−][^{_NEVER}]*"
 """What a word may look like in a query without quotes (regular expression)."""
 
-ATTRIBUTE_NAME = r"[^\W\d][\w.]*(?:-[\w.]+)*"
-"""What the name of an attribute may look like (regular expression)."""
-
-UNWRITABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
-"""Characters that no query may have: control characters, and halves of surrogate pairs."""
-
 KEYWORDS = frozenset({"AND", "OR", "NOT"})
 MAX_WORD_CHARS = 256
 MAX_PHRASE_CHARS = 2_048
-OPERATORS = frozenset({"_exists_", "any", "bounding_box", "has", "point_radius", "polygon"})
-"""Names of the language itself; "text" and "topic" are fields of their own, which only ``has:`` can ask for."""
-
 _BARE_WORD = re.compile(BARE_WORD)
 _ESCAPED = re.compile(r"\\.", re.DOTALL)
 _ESCAPED_SLASH = re.compile(r"\\(?:(/)|.)", re.DOTALL)
-_ATTRIBUTE_NAME = re.compile(ATTRIBUTE_NAME)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +90,8 @@ class Prefix:
         _check_length(self.text, "a word", MAX_WORD_CHARS)
         if not _BARE_WORD.fullmatch(self.text):
             raise QueryError(f"{self.text!r} is not the beginning of one plain word")
+        if habit := word_habit(self.text):
+            raise QueryError(habit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +103,7 @@ class Equals:
     folded: bool = False
 
     def __post_init__(self) -> None:
-        _check_name(self.name)
+        check_name(self.name)
         _check_writable(self.value)
 
 
@@ -121,7 +114,7 @@ class _Piece:
     folded: bool = False
 
     def __post_init__(self) -> None:
-        _check_name(self.name)
+        check_name(self.name)
         _check_writable(self.value)
         if not self.value:
             raise QueryError(f"a '*' needs text beside it, as in {self.name}:Mc*; has:{self.name} asks for any value")
@@ -165,7 +158,7 @@ class Wildcard:
     folded: bool = False
 
     def __post_init__(self) -> None:
-        _check_name(self.name)
+        check_name(self.name)
         for text in self.texts:
             _check_writable(text)
         if len(self.texts) != len(self.signs) + 1 or not self.signs or not {*self.signs} <= {ANY, ONE}:
@@ -196,7 +189,7 @@ class Regex:
     folded: bool = False
 
     def __post_init__(self) -> None:
-        _check_name(self.name)
+        check_name(self.name)
         _check_writable(self.pattern)
         object.__setattr__(self, "pattern", _ESCAPED_SLASH.sub(lambda found: found[1] or found[0], self.pattern))
         _check_length(self.pattern, "a regular expression", MAX_PATTERN_CHARS)
@@ -221,7 +214,7 @@ class InNetwork:
     network: str
 
     def __post_init__(self) -> None:
-        _check_name(self.name)
+        check_name(self.name)
         network = network_text(self.network)
         if network is None:
             raise QueryError(f"{self.network!r} is no network like 10.0.0.0/8 or 2001:db8::/32")
@@ -239,7 +232,7 @@ class Range:
     high_included: bool = True
 
     def __post_init__(self) -> None:
-        _check_name(self.name)
+        check_name(self.name)
         if self.low is None and self.high is None:
             raise QueryError(f"a range needs at least one bound; to ask whether it is there, write has:{self.name}")
         for side in ("low", "high"):
@@ -264,7 +257,7 @@ class Present:
 
     def __post_init__(self) -> None:
         if self.name not in ("text", "topic"):
-            _check_name(self.name)
+            check_name(self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +295,7 @@ class Near:
     slop: int
 
     def __post_init__(self) -> None:
-        _check_name(self.name)
+        check_name(self.name)
         Phrase(self.text, self.slop)
         if self.slop == 0:
             raise QueryError(f'words side by side are written without a distance: {self.name}:"white house"')
@@ -386,12 +379,3 @@ def _check_writable(text: str) -> None:
 def _check_length(text: str, what: str, most: int) -> None:
     if len(text) > most:
         raise QueryError(f"{what} has at most {most:,} characters, got {len(text):,}: {text[:20]!r}…")
-
-
-def _check_name(name: str) -> None:
-    if not _ATTRIBUTE_NAME.fullmatch(name):
-        raise QueryError(f"{name!r} is not a name of an attribute: letters, digits, '_' and '.', not a digit first")
-    if name in OPERATORS:
-        raise QueryError(f"{name!r} is an operator of the language and cannot name an attribute")
-    if name in ("text", "topic"):
-        raise QueryError(f"{name!r} is no attribute: words are asked for by themselves, topics as topic:sports/soccer")

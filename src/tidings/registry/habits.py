@@ -13,17 +13,21 @@ from tidings.language import parse_normal
 from tidings.language.doubts import doubt_of
 
 _NAMES = (
-    "bio|bio_contains|bio_lang|bio_location|bio_name|bio_name_contains|contains|context|conversation_id|entity|filter|"
-    "followers_count|following_count|friends_count|from|in_reply_to|in_reply_to_status_id|in_reply_to_tweet_id|is|lang|"
-    "list|listed_count|min_faves|min_replies|min_retweets|near|place|place_contains|place_country|profile_country|"
+    "bio|bio_contains|bio_lang|bio_location|bio_name|bio_name_contains|contains|context|conversation_id|embedding|"
+    "entity|exclude|filter|followers_count|following_count|friends_count|from|from_affiliate_of|geocode|in_reply_to|"
+    "in_reply_to_status_id|in_reply_to_tweet_id|include|is|lang|list|listed_count|max_id|min_faves|min_followers|"
+    "min_likes|min_replies|min_reposts|min_retweets|near|place|place_contains|place_country|profile_country|"
     "profile_locality|profile_region|profile_subregion|quotes_of_tweet_id|retweets_of|retweets_of_status_id|"
-    "retweets_of_tweet_id|since|source|statuses_count|to|tweets_count|until|url|url_contains|url_description|url_title|"
-    "within"
+    "retweets_of_tweet_id|retweets_of_user|since|since_id|since_time|source|statuses_count|to|to_affiliate_of|"
+    "tweets_count|until|until_time|url|url_contains|url_description|url_title|user_bio|user_bio_location|"
+    "user_in_lists_count|within|within_time|within_url_description|within_url_title"
 )
-_PRESENT = "cashtags|geo|hashtags|images|links|media|mentions|video_link|videos"
+_PRESENT = "cashtags|geo|hashtags|images|lang|links|media|media_link|mentions|profile_geo|symbols|video_link|videos"
 _OPERATOR = rf"(?:^|[\s(\-])(?P<asked>(?:{_NAMES}):|has:(?:{_PRESENT})(?:$|[\s)]))"
 _QUOTED = r'"(?:\\.|[^"\\])*"'
-_NAME = re.compile(r"([^\W\d][\w.\-]*):")
+_NAME = re.compile(
+    r""""(?P<quoted>(?:\\.|[^"\\])*)(?:"|\Z)(?P<colon>:?)|(?<![\w.\-])-?(?P<bare>[^\W\d][\w.\-]*):""", re.DOTALL
+)
 _PLACES = frozenset({"lat", "lon", "ts", "id"})
 _TOLD_CHARS = 100
 MAX_DOUBTED = 10_000
@@ -59,10 +63,11 @@ def _doubts_of(queries: pa.Array | pa.ChunkedArray, analyser: Analyser) -> tuple
 
 
 def may_contradict(text: str) -> bool:
-    """Whether a query says enough for a contradiction: twice something of one name, or places; or not, and a phrase."""
-    if '"' in text and ("-" in text or "NOT" in text):
+    """Whether a query says enough for a contradiction: twice something of one name, places, not and a phrase or has."""
+    if ('"' in text or "has:" in text or "_exists_:" in text) and ("-" in text or "NOT" in text):
         return True
-    names = _NAME.findall(text)
+    found = _NAME.finditer(text)
+    names = [own["quoted"] if own["colon"] else own["bare"] for own in found if own["colon"] or own["bare"]]
     return len(names) != len(set(names)) or not _PLACES.isdisjoint(names)
 
 
