@@ -3,18 +3,23 @@
     python tests/language/fuzz.py --count 1000000 --report docs/results/fuzz-language.json
 
 Half of the inputs are mutations of valid queries, a quarter random strings of the language's own signs, a quarter
-random bytes; the first few are made to be slow. Time is CPU time of this thread: other work on the machine does not
+random bytes; the first few are made to be slow. After them come the largest queries that may be asked, which are
+also subscribed. Time is CPU time of this thread: other work on the machine does not
 count.
 """
 
 from __future__ import annotations
 
+import gc
 import random
 import sys
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice, pairwise
 
 from tests.fuzzing import Seen, main, throw
+from tidings.engine import Engine
 from tidings.language import parse, to_text
 from tidings.model import QueryError
 
@@ -27,12 +32,15 @@ VALID = (
     "ts:[2020-01-01 TO 2021-01-01T10:00:00Z] point_radius:[151.2 -33.9 16km]",
     "polygon:((0 0, 9 0, 9 9), (5 1, 8 1, 8 2)) OR polygon:(((1 1, 2 1, 2 2, 1 1)), ((5 5, 6 5, 6 6, 5 5)))",
     'topic:sports/*/final topic:"arts and crafts/x"',
+    '#fire -$BHP (@nswrfs OR #日本) any:(fire "white house"~2)',
+    'name:/a+(b|c){2,5}[^d]*/i OR name:i"mcdonald"* OR path:a*b?c "User Agent":*i"curl"* has:"a b"',
+    "ip:(10.0.0.0/8 OR 2001:db8::/32) cs-method:GET user.name:ada price:[5 TO 5] -_exists_:x",
     "[class,eq,'STOCK'],[symbol,eq,'YHOO'],[volume,>,300000],[x,isPresent,0]",
 )
 SIGNS = ("AND", "OR", "NOT", "TO", "-", "(", ")", "[", "]", "{", "}", '"', "“", "”", "~", "*", ":", "..", ">", "<=",
          "^", "&", "\\", "\0", "\ud800", " ", "\n", "a", "fire", "the", "9", "1e999", "nan", "-0", "has:", "topic:",
          "x:", "bounding_box:", "point_radius:", "polygon:((", "km", "/", ",", "'", "@a", "http://x", "白", "é",
-         "\u200b", "２")  # fmt: skip
+         "\u200b", "２", "#a", "$b", "any:", '"a b":', 'i"', "?", "@2", "TO 5", "/a*/", "10.0.0.0/8")  # fmt: skip
 
 HARD = (
     " OR ".join(f"w{i}" for i in range(500)),
@@ -65,11 +73,42 @@ HARD = (
 )
 
 
+def _most(join: str, parts: Iterable[str], begin: str = "", end: str = "") -> str:
+    """As many parts as a query may have, of its 65,536 characters and 10,000 conditions."""
+    kept = [*islice(parts, 9_999)]
+    while len(made := begin + join.join(kept) + end) > 65_536:
+        del kept[65_000 * len(kept) // len(made) :]
+    return made
+
+
+_WORDS = [f"{a}{b}{c}" for a in "bcdfgjklmnpqrvwxz" for b in "aeiou0123456789" for c in "bcdfgjklmnpqrvwxz0123456789"]
+LARGEST = (
+    _most(" OR ", _WORDS),
+    _most(" ", _WORDS),
+    _most(" ", _WORDS, "x -(", ")"),
+    _most(" OR ", _WORDS, "x -(", ")"),
+    " ".join(f"({' OR '.join(_WORDS[n * 2_500 : n * 2_500 + 2_500])})" for n in range(2)),
+    _most(") (", (f"{a} OR {b} {c}" for a, b, c in zip(*[iter(_WORDS)] * 3, strict=False)), "(", ")"),
+    _most(" ", (f"x:{n} -x:{n + 5_000}" for n in range(3_300)), "x "),
+    _most(" ", (f"x:>{n} -x:>{n + 9_000}" for n in range(2_500)), "x "),
+    _most(" OR ", (f"n:/a{n}.*b+/" for n in range(9_999))),
+    _most(" OR ", (f"n:a{n}*b?" for n in range(9_999))),
+    _most(" ", (f"topic:a{n} -topic:b{n}" for n in range(3_000)), "x "),
+    _most(" OR ", (f'"{a} {b}"~9' for a, b in pairwise(_WORDS))),
+    _most(" OR ", (f"polygon:(({n % 90} 0, {n % 90} 1, {n % 90 + 1} {n % 80}))" for n in range(9_999))),
+    "x:" + "a" * 60_000,
+    'x:"' + '\\"' * 30_000 + '"',
+)
+"""The largest queries there are, each hard for another part."""
+
+
 @dataclass
 class Outcome(Seen):
-    """What a run saw, and which input took longest."""
+    """What a run saw, and which input took longest; of the largest queries how long one was read and subscribed."""
 
     slowest_input: str = ""
+    largest_ms: float = 0.0
+    subscribed_ms: float = 0.0
 
 
 def one_input(rng: random.Random) -> str:
@@ -121,6 +160,9 @@ def check(text: str, syntax: str, outcome: Outcome) -> None:
 
 def run(count: int, seed: int, progress: bool = False) -> Outcome:
     outcome = Outcome(count, seed)
+    check(" ".join(VALID[:-1]), "tidings", Outcome(1, 0))  # loads what is loaded once
+    gc.collect()
+    gc.freeze()  # or collecting it counts as the time of some query
 
     def one(number: int, rng: random.Random) -> None:
         if number < len(HARD):
@@ -129,7 +171,25 @@ def run(count: int, seed: int, progress: bool = False) -> Outcome:
             check(one_input(rng), "padres" if rng.random() < 0.1 else "tidings", outcome)
 
     throw(outcome, one, progress)
+    if progress:
+        _largest(outcome)
     return outcome
+
+
+def _largest(outcome: Outcome) -> None:
+    Engine().subscribe('fire OR "white house" x:1')  # loads what is loaded once
+    for text in LARGEST:
+        engine = Engine()
+        for name, act in (("largest_ms", parse), ("subscribed_ms", engine.subscribe)):
+            began = time.thread_time()
+            try:
+                act(text)
+            except QueryError:
+                pass
+            except Exception as error:
+                outcome.failures.append(f"{type(error).__name__}: {error}: {text[:200]!r}")
+            spent_ms = round((time.thread_time() - began) * 1000, 3)
+            setattr(outcome, name, max(spent_ms, getattr(outcome, name)))
 
 
 if __name__ == "__main__":
