@@ -24,6 +24,14 @@ from tidings.model import DataError, QueryError
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 _VALUE_CHARS, _PIECE_CHARS = 20, (4, 7)
 _CHECKED = 300
+_OPERATORS = {
+    "eq": "name:{}",
+    "str-prefix": "name:{}*",
+    "str-suffix": "name:*{}",
+    "str-postfix": "name:*{}",
+    "str-contains": "name:*{}*",
+}
+"""The operators of PADRES on text, and what they are here."""
 
 
 def pieces(  # each is an option
@@ -36,7 +44,10 @@ def pieces(  # each is an option
     output_format: HowToPrint = Format.table,
     save: Save = None,
 ) -> None:
-    """Beginnings and ends together, then parts, on random values that are all different: publications a second."""
+    """Beginnings and ends together, then parts, on random values that are all different: publications a second.
+
+    Then all operators of PADRES on text, as triples and in our own language, in turns.
+    """
     from benchmarks.printing import print_figures
 
     rng = random.Random(seed)
@@ -47,6 +58,7 @@ def pieces(  # each is an option
         **_named("ends", measure(ends, values, rounds)),
         "parts": parts,
         **_named("parts", measure([f"name:*{_piece(rng)}*" for _ in range(parts)], values, rounds)),
+        **triples(rng, beginnings, values, rounds),
     }
     print_figures(kept("pieces", f"{MADE_UP}: values of {_VALUE_CHARS} letters", seed, save, figures), output_format)
 
@@ -102,6 +114,38 @@ def said_rules(rules: list[dict[str, Any]]) -> dict[str, str]:
             continue
         said[rule["id"]] = text
     return said
+
+
+def triples(rng: random.Random, each: int, values: list[str], rounds: int) -> dict[str, Any]:
+    """Every operator of PADRES on text, as often as each other: how fast, and how many times as fast as our own."""
+    asked = [(operator, own, _piece(rng)) for _ in range(each) for operator, own in _OPERATORS.items()]
+    table = pa.table({"id": [str(n) for n in range(len(values))], "name": values})
+    sides, found = [], []
+    for queries in (
+        [parse(f"[name,{operator},'{piece}']", syntax="padres") for operator, _, piece in asked],
+        [parse(own.format(piece)) for _, own, piece in asked],
+    ):
+        engine = Engine()
+        engine.subscribe_many(
+            pa.table({"id": [str(n) for n in range(len(queries))], "query": [to_text(one) for one in queries]})
+        )
+        found.append(len(engine.match(table)))
+        sides.append(engine)
+    if len({*found}) > 1:
+        raise DataError("triples do not find what our own language finds")
+    taken: list[list[float]] = [[], []]
+    for turn in range(2 * rounds):
+        side = turn % 2 ^ (turn // 2 % 2)
+        began = time.perf_counter()
+        sides[side].match(table).table()
+        taken[side].append(time.perf_counter() - began)
+    ratios = [own / padres for padres, own in zip(*taken, strict=True)]
+    return {
+        "triples": len(asked),
+        "triples_per_second": round(len(values) / median(taken[0])),
+        "triples_matches": found[0],
+        "triples_to_own": round(median(ratios), 3),
+    }
 
 
 def measure(queries: list[str], values: list[str], rounds: int) -> dict[str, Any]:
