@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -61,6 +62,26 @@ def test_a_rule_is_a_subscription_with_its_level_and_title(rules: Path) -> None:
     assert engine.publish(id="4", **{**event, "EventID": 1, "CommandLine": "c /c whoami /x"})  # type: ignore[arg-type]
     assert not engine.publish(id="5", **{**event, "User": "system 1"})  # type: ignore[arg-type]
     assert engine.publish(id="6", **{**event, "User": "system 1", "Image": "x"})  # type: ignore[arg-type]
+
+
+def test_a_rule_asks_for_events_of_its_source_if_one_says_so(rules: Path) -> None:
+    (rules / "rdp.yml").write_text(
+        "title: From outside\nlogsource: {product: Zeek, service: rdp}\n"
+        "detection: {inside: {Ip|cidr: '10.0.0.0/8'}, condition: not inside}\n"
+    )
+    assert len(read_rules(rules).table) == 1  # what only excludes is found by its source alone
+    engine = Engine()
+    assert engine.subscribe_many(read_rules(rules, sources=True).table).accepted == 2
+    event: dict[str, Any] = {"ParentImage": r"C:\W3WP.exe", "CommandLine": "cmd /c WhoAmI /all", "EventID": 4688}
+    windows = {"category": "process_creation", "product": "windows"}
+    found = [
+        sorted(match.tag for match in engine.publish(id=str(number), **event, logsource=source))
+        for number, source in enumerate(
+            [windows, {**windows, "product": "linux"}, {"product": "zeek", "service": "rdp"}]
+        )
+    ]
+    assert found == [["high: A shell of the web server"], [], ["unknown: From outside"]]
+    assert not engine.publish(id="9", **event)
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,9 @@ def subscribe(  # noqa: PLR0913  # one for each option
     sigma: Annotated[
         Path | None, typer.Option(metavar="RULES", help="A folder of Sigma rules, each a subscription (extra sigma).")
     ] = None,
+    sources: Annotated[
+        bool, typer.Option("--sources", help="With --sigma: a rule asks for events of its logsource only.")
+    ] = False,
     id: Annotated[str | None, typer.Option(help="A known one gets the new query; a new one is made without.")] = None,
     subscriber: Annotated[str, typer.Option(help="Who asks.")] = "",
     tag: Annotated[str, typer.Option(help="Comes back with each match.")] = "",
@@ -64,10 +67,12 @@ def subscribe(  # noqa: PLR0913  # one for each option
     """
     if [query, file, sigma].count(None) != 2:
         raise typer.BadParameter("name either a query, a --file of them or a folder of --sigma rules")
+    if sources and sigma is None:
+        raise typer.BadParameter("--sources goes with --sigma")
     if file is not None or sigma is not None:
         if id is not None or subscriber or tag or since or until:
             raise typer.BadParameter("with --file, id, subscriber, tag, since and until are columns of the file")
-        accepted = _subscribe_many(folder, field or [], _table(file, sigma), dry_run)
+        accepted = _subscribe_many(folder, field or [], _table(file, sigma, sources), dry_run)
         if not accepted:
             raise DataError(f"no subscription of {str(file or sigma)!r} can be used")
     elif query is not None:
@@ -134,7 +139,7 @@ def _print_past(folder: Path, row: dict[str, Any], version: int) -> None:
     say(f"{counted(len(found.past), 'post')} of the past; {kept} since then were kept", err=True)
 
 
-def _table(file: Path | None, sigma: Path | None) -> tuple[pa.Table, tuple[Rejected, ...]]:
+def _table(file: Path | None, sigma: Path | None, sources: bool) -> tuple[pa.Table, tuple[Rejected, ...]]:
     """Subscriptions of a file or of a folder of rules, and the rules that cannot be said."""
     from tidings.cli.files import TableFile  # noqa: PLC0415
 
@@ -144,7 +149,7 @@ def _table(file: Path | None, sigma: Path | None) -> tuple[pa.Table, tuple[Rejec
         from tidings.sigma import read_rules  # noqa: PLC0415
     except ImportError:
         raise DataError("rules of Sigma need pySigma: pip install 'tidings[sigma]'") from None
-    rules = read_rules(sigma or Path())
+    rules = read_rules(sigma or Path(), sources=sources)
     return rules.table, rules.rejected
 
 

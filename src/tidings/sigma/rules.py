@@ -38,8 +38,12 @@ class SigmaRules:
     rejected: tuple[Rejected, ...]
 
 
-def read_rules(folder: str | Path) -> SigmaRules:
-    """All rules in the files of a folder and below it, in the order of their paths."""
+def read_rules(folder: str | Path, *, sources: bool = False) -> SigmaRules:
+    """All rules in the files of a folder and below it, in the order of their paths.
+
+    A rule is meant for the events of one source. With ``sources`` it also asks for that: for the attributes
+    ``logsource.category``, ``logsource.product`` and ``logsource.service``, of which it names some.
+    """
     home = Path(folder)
     if not home.is_dir():
         raise DataError(f"there is no folder {str(home)!r} with rules of Sigma")
@@ -49,19 +53,26 @@ def read_rules(folder: str | Path) -> SigmaRules:
         name = str(path.relative_to(home))
         try:
             rule = SigmaRule.from_yaml(path.read_text(encoding="utf-8"))
-            rows.append({"id": str(rule.id or name), "query": rule_query(rule), "tag": _tag(rule)})
+            rows.append({"id": str(rule.id or name), "query": rule_query(rule, sources=sources), "tag": _tag(rule)})
         except (SigmaError, YAMLError, QueryError, OSError, ValueError) as error:
             rejected.append(Rejected("subscription", name, str(error)))
     schema = pa.schema([("id", pa.string()), ("query", pa.string()), ("tag", pa.string())])
     return SigmaRules(pa.Table.from_pylist(rows, schema), tuple(rejected))
 
 
-def rule_query(rule: SigmaRule) -> str:
+def rule_query(rule: SigmaRule, *, sources: bool = False) -> str:
     """The query of a rule, as text; QueryError if it cannot be said."""
     found = [_query(condition.parsed) for condition in rule.detection.parsed_condition]
-    text = to_text(found[0] if len(found) == 1 else Or(tuple(found)))
+    query = found[0] if len(found) == 1 else Or(tuple(found))
+    source = _source(rule) if sources else []
+    text = to_text(And((*source, query)) if source else query)
     parse(text)
     return text
+
+
+def _source(rule: SigmaRule) -> list[Query]:
+    named = [(name, getattr(rule.logsource, name)) for name in ("category", "product", "service")]
+    return [Equals(f"logsource.{name}", value, True) for name, value in named if value is not None]
 
 
 def _tag(rule: SigmaRule) -> str:
