@@ -177,7 +177,8 @@ def run(count: int, seed: int, progress: bool = False) -> Outcome:
 
 
 def _largest(outcome: Outcome) -> None:
-    Engine().subscribe('fire OR "white house" x:1')  # loads what is loaded once
+    for text in VALID[:-1]:
+        Engine().subscribe(text)  # loads what is loaded once
     for text in LARGEST:
         engine = Engine()
         for name, act in (("largest_ms", parse), ("subscribed_ms", engine.subscribe)):

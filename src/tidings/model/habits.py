@@ -50,6 +50,7 @@ _AT_LEAST = frozenset(
         "user_in_lists_count",
     }
 )
+_OWN_HABITS = _AT_LEAST | {"_all", "_missing_", "fn", "sample", "ts"}
 _INTERVALS = re.compile(
     "after|atLeast|before|contain.*|extend|fuzzyTerm|max.*|no.*|or|ordered|overlapping|phrase|un.*|within"
 )
@@ -79,6 +80,8 @@ def value_habit(name: str, text: str) -> str | None:
     >>> value_habit("price", "10-20")
     'to look for a range, write price:[10 TO 20]; to look for this very text, quote it'
     """
+    if text.isalnum() and name not in _OWN_HABITS:  # most are: a habit has a sign
+        return None
     if (found := _SPAN.fullmatch(text)) is not None:
         low, high = (read_number(side) for side in found.groups())
         if low is not None and high is not None and low < high:
