@@ -28,9 +28,7 @@ class Result:
     def record(self) -> dict[str, Any]:
         return {
             "name": self.name,
-            "command": " ".join(
-                [f"python -m {_module()}", *(Path(word).name if Path(word).exists() else word for word in sys.argv[1:])]
-            ),
+            "command": " ".join([f"python -m {_module()}", *map(_unplaced, sys.argv[1:])]),
             "dataset": self.dataset,
             "seed": self.seed,
             "commit": _commit(),
@@ -41,6 +39,11 @@ class Result:
     def save(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(self.record(), indent=2) + "\n", encoding="utf-8")
+
+
+def _unplaced(word: str) -> str:
+    """A word of the command line: without what it lies in if it is a file or a folder."""
+    return Path(word).name or word if Path(word).exists() else word
 
 
 def _module() -> str:
