@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -37,6 +38,25 @@ HABITS = [
 def test_the_tables_are_found() -> None:
     assert len(ASKED) > 25 and len(TRIPLES) == 4 and len(REFUSED) > 55
     assert len(HABITS) > 185
+
+
+def test_the_times_are_those_of_the_fuzzers() -> None:
+    results = Path(__file__).parents[2] / "docs" / "results"
+    page = " ".join(PAGE.split())
+    for name, told in (
+        (
+            "fuzz-language",
+            "the slowest takes {slowest_ms:.0f} ms to read, with 64 KB of conditions; {over_limit} take more than 50 "
+            "ms. The largest that there are take up to {largest_ms:.0f} ms to read and {subscribed_ms:.0f} ms to subscribe.",
+        ),
+        (
+            "fuzz-patterns",
+            "the slowest takes {slowest_ms:.0f} ms with values of 1,000 characters; {over_limit} take more than 50 ms.",
+        ),
+    ):
+        figures = json.loads((results / f"{name}.json").read_text(encoding="utf-8"))
+        assert told.format(**figures) in page and f"{figures['count']:,} hostile" in page
+        assert figures["count"] == 1_000_000 and figures["failures"] == []
 
 
 @pytest.mark.parametrize("text", ASKED)
