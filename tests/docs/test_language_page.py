@@ -47,7 +47,8 @@ def test_the_times_are_those_of_the_fuzzers() -> None:
         (
             "fuzz-language",
             "the slowest takes {slowest_ms:.0f} ms to read, with 64 KB of conditions; {over_limit} take more than 50 "
-            "ms. The largest that there are take up to {largest_ms:.0f} ms to read and {subscribed_ms:.0f} ms to subscribe.",
+            "ms. The largest that there are take up to {largest_ms:.0f} ms to read and {subscribed_ms:.0f} ms to "
+            "subscribe.",
         ),
         (
             "fuzz-patterns",
