@@ -22,8 +22,8 @@ from tidings.terms.kinds import TermAtom
 from tidings.terms.sample import Sample
 
 MAX_COVER = 8
-_FORMULAS = 64
-"""So many formulas are remembered."""
+_REMEMBERED_ATOMS = 20_000
+"""Formulas of so many atoms together are remembered: those of two queries, of the largest that there are."""
 
 Number = TypeVar("Number", int, IntArray)
 
@@ -37,6 +37,7 @@ class Filer:
         self.sample = sample
         self._known_words: dict[str, tuple[float, int]] = {}
         self._formulas: dict[Formula, int] = {}
+        self._remembered = 0
 
     def file(self, conjunction: Conjunction, *, by_place: bool = True) -> list[Entry]:
         """The entries of a conjunction: one, or one for each part of a cover. A publication has at most one part.
@@ -124,8 +125,10 @@ class Filer:
     def _formula(self, formula: Formula) -> int:
         """The number of a formula; all conjunctions of a query may have the same one, of thousands of steps."""
         if formula not in self._formulas:
-            if len(self._formulas) >= _FORMULAS:
+            self._remembered += formula.size
+            if self._remembered > _REMEMBERED_ATOMS:
                 self._formulas.clear()
+                self._remembered = formula.size
             self._formulas[formula] = self.predicates.formula(self._steps(formula))
         return self._formulas[formula]
 
