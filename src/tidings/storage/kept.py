@@ -88,7 +88,7 @@ class KeptPublications(KeptParts):
         with self._turn:
             part = self._part_for(kept.came, size_bytes)
             if part.log is not None:
-                part.log.append(*record)
+                part.log.append_pieces(*record)
             part.take(kept, size_bytes)
             self._total_bytes += size_bytes
             self._next = part.end

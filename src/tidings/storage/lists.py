@@ -27,6 +27,8 @@ class Lists:
     def __init__(self, space: KeySpace, first: int, width: int, memory_bytes: int) -> None:
         self._runs = Runs(space, width)
         self._recent = RecentEntries(first, self._runs.ends, memory_bytes)
+        self.add = self._recent.add
+        """Lets an entry that was written be found under its labels."""
 
     def drop_ended(self, now: int) -> None:
         """Give back the space of what has ended, and memory that is used too much."""
@@ -40,10 +42,6 @@ class Lists:
         if rows:
             ends, size, copies = self._runs.write(rows)
             self._recent.count(rows[-1][1].number + 1, ends, size + ENTRY_BYTES * copies)
-
-    def add(self, row: Row) -> None:
-        """Let an entry that was written be found."""
-        self._recent.add(*row)
 
     def find(self, label: bytes, asked: Sought) -> Found:
         """What is sought of a label, the newest first."""

@@ -106,6 +106,7 @@ class RecentEntries:
         self.due = LATEST
         """From then on something is to be forgotten."""
         self._most_bytes = most_bytes
+        self._segment_bytes = most_bytes // SEGMENTS
         self._size_bytes = 0
         self._segments = [RecentSegment(first)]
         self._labels: dict[bytes, LabelLists] = {}
@@ -133,10 +134,11 @@ class RecentEntries:
     def count(self, after: int, ends: int, size_bytes: int) -> None:
         """Know the number after entries that were added, their latest end, and their size."""
         segment = self._segments[-1]
-        segment.after, segment.ends = after, max(segment.ends, ends)
+        segment.after = after
         segment.size_bytes += size_bytes
         self._size_bytes += size_bytes
-        if segment.size_bytes > self._most_bytes // SEGMENTS:
+        segment.ends = max(segment.ends, ends)
+        if segment.size_bytes > self._segment_bytes:
             self._segments.append(RecentSegment(after))
             self.due = EARLIEST if self._size_bytes > self._most_bytes else self._segments[0].ends
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import mmap
 import os
-import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from struct import Struct
+from zlib import crc32
 
 from tidings.model import DataError
 
@@ -34,7 +34,7 @@ class RecordLog:
 
     def __init__(self, path: Path, position: int = 0) -> None:
         """``position``: where the records end, as :func:`read_records` says; what comes after it is overwritten."""
-        self._path = path
+        self.path = path
         self._position = position
         self._file = path.open("r+b" if path.exists() else "x+b", buffering=0)
         size = os.fstat(self._file.fileno()).st_size
@@ -48,16 +48,28 @@ class RecordLog:
         """How long the records are together."""
         return self._position
 
-    def append(self, *pieces: bytes | memoryview) -> None:
-        """Add a record, which may come in pieces. When this returns, it outlives the process; if it fails, nothing was
-        added."""
+    def append(self, record: bytes) -> None:
+        """Add a record. When this returns, it outlives the process; if it fails, nothing was added."""
+        at, end = self._position, self._position + _HEAD.size + len(record)
+        if self._map is not None and end + _END_BYTES <= self._room and len(record) < LARGE_BYTES:
+            self._map[at:end] = _HEAD.pack(len(record), crc32(record)) + record
+            self._position = end
+        else:
+            self.append_pieces(record)
+
+    def append_pieces(self, *pieces: bytes | memoryview) -> None:
+        """Add a record that comes in pieces."""
         crc = 0
         for piece in pieces:
-            crc = zlib.crc32(piece, crc)
+            crc = crc32(piece, crc)
         size_bytes = sum(map(len, pieces))
         keep = self._copy if size_bytes < LARGE_BYTES else self._write
         keep((_HEAD.pack(size_bytes, crc), *pieces))
         self._position += _HEAD.size + size_bytes
+
+    def sync(self) -> None:
+        """Force what was appended to the disk: it survives the end of the machine."""
+        os.fdatasync(self._file.fileno())
 
     def close(self) -> None:
         if self._map is not None:
@@ -103,7 +115,7 @@ class RecordLog:
         self._map, self._room = mapped, room
 
     def _full(self, error: OSError) -> DataError:
-        return DataError(f"cannot keep a publication in {str(self._path)!r}: {error.strerror or error}; make room")
+        return DataError(f"cannot keep a publication in {str(self.path)!r}: {error.strerror or error}; make room")
 
     def _clear(self, position: int, size: int) -> None:
         """Remove what is left of a record that was not finished: the one after it must not seem to go on."""
@@ -125,7 +137,7 @@ def read_records(path: Path, position: int = 0) -> Iterator[tuple[bytes, int]]:
     while at + _HEAD.size <= len(content):
         length, crc = _HEAD.unpack_from(content, at)
         record = content[at + _HEAD.size : at + _HEAD.size + length]
-        if not length or len(record) < length or zlib.crc32(record) != crc:
+        if not length or len(record) < length or crc32(record) != crc:
             return
         at += _HEAD.size + length
         yield record, position + at
@@ -138,6 +150,19 @@ def is_damaged(path: Path, position: int) -> bool:
         return False
     length, _ = _HEAD.unpack_from(content)
     return any(True for _ in read_records(path, position + _HEAD.size + length)) if length else any(content)
+
+
+def whole_record_after(path: Path, position: int, mark: bytes) -> bool:
+    """Whether a whole record that begins with ``mark`` lies anywhere behind a place where there is none, even if it
+    cannot be told how long the one there was."""
+    content = _rest(path, position)
+    at = content.find(mark, _HEAD.size + 1)
+    while at >= 0:
+        length, crc = _HEAD.unpack_from(content, at - _HEAD.size)
+        if length and crc32(content[at : at + length]) == crc:
+            return True
+        at = content.find(mark, at + 1)
+    return False
 
 
 def _rest(path: Path, position: int) -> bytes:

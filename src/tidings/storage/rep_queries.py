@@ -63,7 +63,7 @@ class RepQueries:
             if t_max > now:
                 row: Row = ((label,), StoredPublication(operation.id, now, t_max, number, body))
                 self._lists.write([row])
-                self._lists.add(row)
+                self._lists.add(*row)
 
     def subscribe(
         self,

@@ -126,19 +126,21 @@ class LabelStore:
                 lists.drop_ended(now)
             row = self._row(operation, now, self._numbers.take(1))
             if row is not None:
-                self._lists_of(operation).write((row,))
+                lists = self._publications if type(operation) is Publishing else self._subscriptions
+                lists.write((row,))
             return self._done(operation, row, now)
 
     def _row(self, operation: Operation, now: int, number: int) -> Row | None:
         """What is kept of an operation; nothing if it has ended."""
-        check(operation)
         entry: Entry
         if type(operation) is Publishing:
-            label, id, t_max, body, _, _ = operation
+            label, id, t_max, body, t_min, _ = operation
             entry = made(StoredPublication, (id, now, t_max, number, body))
         else:
             label, id, t_min, t_max, subscriber, _ = operation
             entry = made(StoredSubscription, (id, subscriber, now, t_min, t_max, number))
+        if not (label and id and EARLIEST <= t_min < t_max <= LATEST and type(label) is bytes):
+            check(operation)
         if t_max <= now:
             return None
         granularity = self._granularity
@@ -155,17 +157,14 @@ class LabelStore:
         """What an operation finds; from then on it is found itself."""
         if type(operation) is Publishing:
             label, _, _, _, t_min, self_join = operation
-            asked = made(Sought, (now, t_min, LATEST, self_join, True))
+            lists, asked = self._publications, made(Sought, (now, t_min, LATEST, self_join, True))
         else:
             label, _, t_min, t_max, _, self_join = operation
-            asked = made(Sought, (now, t_min, t_max, True, self_join))
+            lists, asked = self._subscriptions, made(Sought, (now, t_min, t_max, True, self_join))
         found = (self._straight or self._find)(label, asked)
         if row is not None:
-            self._lists_of(operation).add(row)
+            lists.add(*row)
         return found
-
-    def _lists_of(self, operation: Operation) -> Lists:
-        return self._publications if type(operation) is Publishing else self._subscriptions
 
     def _find(self, label: bytes, asked: Sought) -> Found:
         """What is found of a label, and around it in a hierarchy."""
