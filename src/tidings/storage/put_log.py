@@ -26,8 +26,9 @@ _MARK = b"PUTS"
 
 _END, _DROP = _MARK + b"end", _MARK + b"drop"
 _PUT = Struct(">qHI")
+_FIRST = Struct(">4sqHI")
 _BUCKET = Struct(">q")
-_pack_put = _PUT.pack
+_pack_put, _pack_first = _PUT.pack, _FIRST.pack
 
 
 @dataclass(slots=True)
@@ -85,7 +86,7 @@ class PutLog:
             log = self._log = self._next(log)
         if len(puts) == 1:
             bucket, key, value = puts[0]
-            record = _MARK + _pack_put(bucket, len(key), len(value)) + key + value
+            record = _pack_first(_MARK, bucket, len(key), len(value)) + key + value
             self._parts[-1].buckets.add(bucket)
         else:
             record = b"".join([

@@ -35,7 +35,8 @@ class RecordLog:
     def __init__(self, path: Path, position: int = 0) -> None:
         """``position``: where the records end, as :func:`read_records` says; what comes after it is overwritten."""
         self.path = path
-        self._position = position
+        self.size_bytes = position
+        """How long the records are together."""
         self._file = path.open("r+b" if path.exists() else "x+b", buffering=0)
         size = os.fstat(self._file.fileno()).st_size
         self._map = mmap.mmap(self._file.fileno(), size) if size else None
@@ -43,17 +44,12 @@ class RecordLog:
         if size > position:
             self._clear(position, size)
 
-    @property
-    def size_bytes(self) -> int:
-        """How long the records are together."""
-        return self._position
-
     def append(self, record: bytes) -> None:
         """Add a record. When this returns, it outlives the process; if it fails, nothing was added."""
-        at, end = self._position, self._position + _HEAD.size + len(record)
+        at, end = self.size_bytes, self.size_bytes + _HEAD.size + len(record)
         if self._map is not None and end + _END_BYTES <= self._room and len(record) < LARGE_BYTES:
             self._map[at:end] = _HEAD.pack(len(record), crc32(record)) + record
-            self._position = end
+            self.size_bytes = end
         else:
             self.append_pieces(record)
 
@@ -65,7 +61,7 @@ class RecordLog:
         size_bytes = sum(map(len, pieces))
         keep = self._copy if size_bytes < LARGE_BYTES else self._write
         keep((_HEAD.pack(size_bytes, crc), *pieces))
-        self._position += _HEAD.size + size_bytes
+        self.size_bytes += _HEAD.size + size_bytes
 
     def sync(self) -> None:
         """Force what was appended to the disk: it survives the end of the machine."""
@@ -78,7 +74,7 @@ class RecordLog:
         self._file.close()
 
     def _copy(self, pieces: Sequence[bytes | memoryview]) -> None:
-        at = self._position
+        at = self.size_bytes
         end = at + sum(map(len, pieces)) + _END_BYTES
         if end > self._room or self._map is None:
             self._make_room(end)
@@ -89,7 +85,7 @@ class RecordLog:
 
     def _write(self, pieces: Sequence[bytes | memoryview]) -> None:
         """The file may end with the record then; whoever copies the next one makes room behind it."""
-        at = self._position
+        at = self.size_bytes
         try:
             for given in pieces:
                 piece, done = memoryview(given), 0
@@ -98,8 +94,8 @@ class RecordLog:
                 at += done
         except OSError as error:
             os.ftruncate(self._file.fileno(), self._room)
-            if self._position < self._room:
-                self._clear(self._position, self._room)
+            if self.size_bytes < self._room:
+                self._clear(self.size_bytes, self._room)
             raise self._full(error) from error
         self._room = max(self._room, at)
 
