@@ -155,3 +155,19 @@ def test_on_a_full_disk_nothing_accepted_is_lost_and_nothing_refused_is_there(
     space = killed(space, tmp_path / "s", tmp_path / "copy")
     assert content(space) == {10: sorted(accepted.items())}
     space.close()
+
+
+def test_with_sync_each_write_is_forced_to_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    forced, fdatasync = list[int](), os.fdatasync
+
+    def force(file: int) -> None:
+        forced.append(file)
+        fdatasync(file)
+
+    monkeypatch.setattr(os, "fdatasync", force)
+    for sync, count in ((False, 0), (True, 2)):
+        space = RocksSpace(tmp_path / str(sync), sync=sync)
+        for number in range(2):
+            space.write([(10, b"%d" % number, b"v")])
+        assert len(forced) == count
+        space.close()
