@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from types import TracebackType
 from typing import Self
 
@@ -29,6 +30,8 @@ from tidings.storage.lists import Lists
 from tidings.storage.numbers import Numbers
 from tidings.storage.runs import Row
 from tidings.storage.spaces import KeySpace
+
+_number = attrgetter("number")
 
 Clock = Callable[[], int]
 """Gives the instant that counts as now, in microseconds since 1970."""
@@ -230,8 +233,8 @@ def _merged(parts: list[Found]) -> Found:
     """All that was found, each entry once, the newest first."""
     publications: dict[int, StoredPublication] = {}
     subscriptions: dict[int, StoredSubscription] = {}
-    for part in parts:
-        publications.update((found.number, found) for found in part.publications)
-        subscriptions.update((found.number, found) for found in part.subscriptions)
+    for posts, others in parts:
+        publications.update(zip(map(_number, posts), posts, strict=True))
+        subscriptions.update(zip(map(_number, others), others, strict=True))
     newest = sorted(publications, reverse=True), sorted(subscriptions, reverse=True)
     return Found([publications[n] for n in newest[0]], [subscriptions[n] for n in newest[1]])
