@@ -12,9 +12,6 @@ from tests.docs.tables import RESULTS, ROOT, PageTable, one, rows_of, tables
 
 PAGE = (ROOT / "docs" / "papers" / "lsm.md").read_text(encoding="utf-8")
 
-CALLS = {"3:1": 33 / 4, "1:3": 11 / 4}
-"""How often RepQueries reads, by how often DualDB does."""
-
 MEASURED = [table for table in tables(PAGE, "lsm") if (RESULTS / f"{table.file}.json").exists()]
 
 
@@ -56,8 +53,8 @@ def times(file: str, load: str, base: str, own: str) -> float:
 @pytest.mark.parametrize("store", ["TwoDB", "DualDB"])
 def test_how_far_the_stores_are_ahead_of_polls_is_as_the_page_says(load: str, store: str) -> None:
     assert 3 < times("lsm-simple", load, "RepQueries, disk", f"{store}, disk") < 5
-    assert times("lsm-simple", load, "RepQueries", store) < CALLS[load]
-    assert times("lsm-simple", load, "RepQueries", store) > {"3:1": 2.5, "1:3": 1.5}[load]
+    low, high = {"3:1": (3, 5), "1:3": (2, 3)}[load]
+    assert low < times("lsm-simple", load, "RepQueries", store) < high
     assert times("lsm-simple", load, "RepQueries, disk", store) > 10
 
 
