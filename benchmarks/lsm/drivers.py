@@ -1,4 +1,4 @@
-"""How does each store do an operation of [LSM] 7? Ours, polls, and plain tables of SQLite."""
+"""How does each store do an operation of [LSM] 7? Ours, polls, puts alone, and plain tables of SQLite."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import sqlite3
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from struct import Struct
 from typing import Protocol
+
+from rocksdict import Options, Rdict
 
 from benchmarks.lsm.workload import Step
 from tidings.storage import LabelStore, Operation, Publishing, RepQueries, Subscribing
@@ -16,6 +19,7 @@ AROUND, KEPT = 10 * SECOND, 20 * SECOND
 """A subscription looks so far back and ahead; a publication ends after so long ([LSM] 7.1.1)."""
 
 BODY = b"x" * 140
+_PLACE = Struct(">QQ")
 
 
 class Clock(Protocol):
@@ -107,6 +111,26 @@ class Polls:
 
     def close(self) -> None:
         self.store.close()
+
+
+class Puts:
+    """A put of RocksDB for each operation, through its binding, and nothing else: below that no store on it gets, if it
+    gives RocksDB each operation at once."""
+
+    def __init__(self, path: Path) -> None:
+        path.mkdir(parents=True)
+        self._path = path
+        self._db = Rdict(str(path / "db"), Options(raw_mode=True))
+
+    def do(self, step: Step, name: str, now: int) -> int:
+        self._db[step.label + _PLACE.pack(now, int(name))] = BODY
+        return 0
+
+    def size_bytes(self) -> int:
+        return sum(file.stat().st_size for file in (self._path / "db").iterdir())
+
+    def close(self) -> None:
+        self._db.close()
 
 
 class Sqlite:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.lsm import postgres
-from benchmarks.lsm.drivers import Clock, Driver, Ours, Polls, RealTime, Sqlite, Ticking, operation
+from benchmarks.lsm.drivers import Clock, Driver, Ours, Polls, Puts, RealTime, Sqlite, Ticking, operation
 from benchmarks.lsm.workload import DEPTH, LOADS, Load, Places, Step, circles, grid, levels
 from benchmarks.matching import Advance, silent
 from tidings.storage import CELLS, DualDB, Fixed, Granularity, LabelStore, RepQueries, TwoDB, fixed_cells
@@ -135,8 +135,9 @@ def simple(plan: Plan) -> dict[str, Any]:
 
 
 def peers(plan: Plan) -> dict[str, Any]:
-    """SQLite and PostgreSQL in place of PADRES of Fig. 10 and 11."""
+    """SQLite and PostgreSQL in place of PADRES of Fig. 10 and 11; and what a put of RocksDB takes."""
     makers: dict[str, Make] = {"DualDB": partial(_ours, dual_db, plan.memory_bytes, False), "SQLite": _sqlite}
+    makers["RocksDB, puts alone"] = _puts
     if not (lacking := postgres.missing()):
         makers["PostgreSQL"] = _postgres
     rows: Rows = []
@@ -254,6 +255,10 @@ def _ours(
 
 def _polled(overlapping: bool, memory_bytes: int, path: Path, clock: Clock) -> Driver:
     return Polls(RepQueries(RocksSpace(path), clock, overlapping=overlapping, memory_bytes=memory_bytes))
+
+
+def _puts(path: Path, _: Clock) -> Driver:
+    return Puts(path)
 
 
 def _sqlite(path: Path, _: Clock) -> Driver:

@@ -116,6 +116,23 @@ def test_an_array_that_is_not_contiguous_is_written_as_it_reads(tmp_path: Path) 
     assert file.arrays["every other"].tolist() == [0, 2]
 
 
+@examples(40)
+@given(st.lists(st.lists(st.integers(-9, 9), max_size=5), min_size=1, max_size=4))
+def test_an_array_in_pieces_is_written_as_one(
+    tmp_path_factory: pytest.TempPathFactory, pieces: list[list[int]]
+) -> None:
+    cut = [np.array(piece, dtype=np.int64) for piece in pieces]
+    folder = tmp_path_factory.mktemp("pieces")
+    write_arrays(folder / "cut", {"a": cut, "b": np.arange(3)}, META)
+    write_arrays(folder / "whole", {"a": np.concatenate(cut), "b": np.arange(3)}, META)
+    assert (folder / "cut").read_bytes() == (folder / "whole").read_bytes()
+
+
+def test_pieces_of_several_types_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="cannot write array 'a'"):
+        write_arrays(tmp_path / "file", {"a": [np.zeros(2), np.zeros(2, dtype=np.int64)]}, META)
+
+
 def test_opening_reads_no_array(path: Path) -> None:
     raw = bytearray(path.read_bytes())
     raw[-1] ^= 1  # in an array: only reading it could tell

@@ -12,7 +12,6 @@ from tests.docs.tables import RESULTS, ROOT, PageTable, one, rows_of, tables
 
 PAGE = (ROOT / "docs" / "papers" / "lsm.md").read_text(encoding="utf-8")
 
-
 MEASURED = [table for table in tables(PAGE, "lsm") if (RESULTS / f"{table.file}.json").exists()]
 
 
@@ -54,13 +53,15 @@ def times(file: str, load: str, base: str, own: str) -> float:
 @pytest.mark.parametrize("store", ["TwoDB", "DualDB"])
 def test_how_far_the_stores_are_ahead_of_polls_is_as_the_page_says(load: str, store: str) -> None:
     assert 3 < times("lsm-simple", load, "RepQueries, disk", f"{store}, disk") < 5
-    assert 1.5 < times("lsm-simple", load, "RepQueries", store) < 2.75
+    low, high = {"3:1": (3, 5), "1:3": (2, 3)}[load]
+    assert low < times("lsm-simple", load, "RepQueries", store) < high
     assert times("lsm-simple", load, "RepQueries, disk", store) > 10
 
 
 def test_how_far_dual_db_is_ahead_with_self_joins_is_as_the_page_says() -> None:
     ahead = {load: [times("lsm-joins", load, f"TwoDB{on}", f"DualDB{on}") for on in ("", ", disk")] for load in LOADS}
-    assert ahead["3:1"][0] > 1.1 and min(ahead["1:3"]) > 1.1 and 1 < ahead["3:1"][1] < 1.1
+    for in_memory, on_disk in ahead.values():
+        assert in_memory > 1.1 > on_disk > 1
 
 
 def test_fixed_granularity_is_ahead_at_the_lowest_level_only() -> None:

@@ -63,6 +63,7 @@ def compact(spaces: list[KeySpace]) -> None:
     """Let RocksDB write what it has in memory to sorted files, and merge those."""
     for space in spaces:
         if isinstance(space, RocksSpace):
+            space._give_waiting()
             for family in space._families.values():
                 family.flush()
                 family.compact_range(None, None)

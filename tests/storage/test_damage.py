@@ -11,6 +11,7 @@ import pytest
 from tests.storage.plain import ManualClock, compact, ids_of
 from tidings.model import DataError
 from tidings.storage import DualDB, LabelStore
+from tidings.storage.record_log import read_records
 from tidings.storage.rocks import RocksSpace
 
 COUNT = 500
@@ -34,9 +35,10 @@ def largest(folder: Path, pattern: str) -> Path:
 
 
 def damage(file: Path) -> None:
-    """Change some bytes in the middle."""
+    """Change some bytes in the middle of what was written."""
     held = bytearray(file.read_bytes())
-    for place in range(len(held) // 2, len(held) // 2 + 20):
+    middle = len(held.rstrip(b"\0")) // 2
+    for place in range(middle, middle + 20):
         held[place] ^= 0xFF
     file.write_bytes(held)
 
@@ -76,7 +78,7 @@ def copy_of_log(space: RocksSpace, folder: Path, other: Path) -> Path:
         if file.name != "LOCK":
             (other / file.name).write_bytes(file.read_bytes())
     space.close()
-    return largest(other, "*.log")
+    return largest(other, "puts-*")
 
 
 def test_a_log_that_is_damaged_in_the_middle_is_refused(tmp_path: Path) -> None:
@@ -87,7 +89,7 @@ def test_a_log_that_is_damaged_in_the_middle_is_refused(tmp_path: Path) -> None:
 
 def test_of_a_log_that_was_cut_off_only_the_last_write_is_gone(tmp_path: Path) -> None:
     log = copy_of_log(filled(tmp_path / "s"), tmp_path / "s", tmp_path / "copy")
-    os.truncate(log, log.stat().st_size - 50)
+    os.truncate(log, [end for _, end in read_records(log)][-1] - 50)
     with opened(tmp_path / "copy") as store:
         posts, _ = ids_of(store.subscribe(b"x", "s", 0))
     assert posts == [f"p{number}" for number in reversed(range(COUNT - 1))]

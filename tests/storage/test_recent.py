@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tests.storage.plain import ManualClock, ids_of
 from tidings.storage import DualDB, MemorySpace, StoredPublication
+from tidings.storage.entries import Sought
 from tidings.storage.keys import EARLIEST, LATEST
 from tidings.storage.recent import SEGMENTS, RecentEntries
 
@@ -28,13 +29,14 @@ def post(number: int, t_max: int = LATEST) -> StoredPublication:
 
 def numbers_of(recent: RecentEntries, label: bytes, now: int) -> list[int]:
     held = recent.get(label)
-    return [] if held is None else [one.number for one in held.publications.find(now, EARLIEST, LATEST)]
+    asked = Sought(now, EARLIEST, LATEST, publications=True, subscriptions=False)
+    return [] if held is None else [one.number for one in held.find(asked).publications]
 
 
 def test_the_oldest_are_forgotten_when_there_are_too_many() -> None:
     recent = RecentEntries(0, EARLIEST, 80)
     for number in range(1_000):
-        recent.add(b"%d" % (number % 3), post(number))
+        recent.add([b"%d" % (number % 3)], post(number))
         recent.count(number + 1, LATEST, 1)
         recent.forget(number)
         held = {found for label in (b"0", b"1", b"2") for found in numbers_of(recent, label, number)}
@@ -46,7 +48,7 @@ def test_the_oldest_are_forgotten_when_there_are_too_many() -> None:
 def test_what_has_ended_is_forgotten_though_there_is_room() -> None:
     recent = RecentEntries(0, EARLIEST, 80)
     for number in range(1_000):
-        recent.add(b"%d" % number, post(number, number + 20))
+        recent.add([b"%d" % number], post(number, number + 20))
         recent.count(number + 1, number + 20, 1)
         recent.forget(number)
     assert len(recent.within(b"", b"~")) <= 20 + 2 * 80 // SEGMENTS

@@ -25,6 +25,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeAlias
 from uuid import uuid4
@@ -38,6 +39,8 @@ FORMAT = 1
 MAGIC = b"tidings\0"
 JSON: TypeAlias = "bool | int | float | str | Sequence[JSON] | Mapping[str, JSON] | None"
 AnyArray: TypeAlias = npt.NDArray[Any]
+Pieces: TypeAlias = list[AnyArray]
+"""One array, cut."""
 
 _HEADER = struct.Struct("<8sIIQQ")
 _ALIGNMENT = 64
@@ -85,8 +88,9 @@ class ArrayFile:
                 raise DataError(f"{str(self.path)!r} is damaged: its array {name!r} is not what was written; {_REMEDY}")
 
 
-def write_arrays(path: Path, arrays: Mapping[str, AnyArray], meta: Mapping[str, JSON]) -> None:
-    """Write arrays of one or two dimensions (bool, int8 … int64, uint8 … uint64, float64) and ``meta`` to a file.
+def write_arrays(path: Path, arrays: Mapping[str, AnyArray | Pieces], meta: Mapping[str, JSON]) -> None:
+    """Write arrays of one or two dimensions (bool, int8 … int64, uint8 … uint64, float64) and ``meta`` to a file. An
+    array of one dimension may come in pieces, which are put together in the file only.
 
     The file is there whole or not at all: it is written under another name (``<path>.<random>.tmp``, which only a crash
     leaves behind), forced to disk, and renamed.
@@ -99,13 +103,15 @@ def write_arrays(path: Path, arrays: Mapping[str, AnyArray], meta: Mapping[str, 
     >>> file.arrays["primes"].tolist(), file.meta
     ([2, 3, 5], {'made': 'by hand'})
     """
-    blocks = {name: _checked(path, name, array) for name, array in arrays.items()}
+    blocks = {name: _pieces(path, name, array) for name, array in arrays.items()}
     directory, offsets = _directory(blocks, meta)
     base = _aligned(_HEADER.size + len(directory))
-    size_bytes = base + max((offsets[name] + block.nbytes for name, block in blocks.items()), default=0)
+    size_bytes = base + max((offsets[name] + _size(block) for name, block in blocks.items()), default=0)
     header = _HEADER.pack(MAGIC, FORMAT, zlib.crc32(directory), len(directory), size_bytes)
     places: list[tuple[int, bytes | memoryview]] = [(0, header), (_HEADER.size, directory)]
-    places += [(base + offsets[name], _raw(block)) for name, block in blocks.items()]
+    for name, block in blocks.items():
+        ends = accumulate((piece.nbytes for piece in block), initial=base + offsets[name])
+        places += [(offset, _raw(piece)) for offset, piece in zip(ends, block, strict=False)]
     try:
         _write_whole(path, places, size_bytes)
     except OSError as error:
@@ -191,6 +197,24 @@ def _foreign(path: Path) -> DataError:
     return DataError(f"{str(path)!r} is not a file of tidings; check the path, or build the file anew")
 
 
+def _pieces(path: Path, name: str, array: AnyArray | Pieces) -> list[AnyArray]:
+    pieces = [_checked(path, name, piece) for piece in (array if isinstance(array, list) else [array])]
+    if len({piece.dtype for piece in pieces}) != 1 or (len(pieces) > 1 and any(piece.ndim != 1 for piece in pieces)):
+        raise DataError(f"cannot write array {name!r} to {str(path)!r}: its pieces do not make one of one dimension")
+    return pieces
+
+
+def _size(pieces: Pieces) -> int:
+    return sum(piece.nbytes for piece in pieces)
+
+
+def _crc(pieces: Pieces) -> int:
+    crc = 0
+    for piece in pieces:
+        crc = zlib.crc32(_raw(piece), crc)
+    return crc
+
+
 def _checked(path: Path, name: str, array: AnyArray) -> AnyArray:
     if array.dtype.str not in _DTYPES or array.ndim not in (1, 2):
         kinds = ", ".join(dtype.name for dtype in _DTYPES.values())
@@ -199,15 +223,15 @@ def _checked(path: Path, name: str, array: AnyArray) -> AnyArray:
     return np.ascontiguousarray(array)
 
 
-def _directory(blocks: Mapping[str, AnyArray], meta: Mapping[str, JSON]) -> tuple[bytes, dict[str, int]]:
+def _directory(blocks: Mapping[str, Pieces], meta: Mapping[str, JSON]) -> tuple[bytes, dict[str, int]]:
     """The directory as it is written, and the offset of each array in it."""
     offsets, end = {}, 0
     for name, block in blocks.items():
         offsets[name] = _aligned(end)
-        end = offsets[name] + block.nbytes
+        end = offsets[name] + _size(block)
     entries = [
-        {"name": name, "dtype": block.dtype.str, "shape": block.shape, "offset": offsets[name],
-         "crc": zlib.crc32(_raw(block))}
+        {"name": name, "dtype": block[0].dtype.str, "shape": (sum(map(len, block)), *block[0].shape[1:]),
+         "offset": offsets[name], "crc": _crc(block)}
         for name, block in blocks.items()
     ]  # fmt: skip
     text = json.dumps({"meta": dict(meta), "arrays": entries}, allow_nan=False, separators=(",", ":"))

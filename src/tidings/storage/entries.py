@@ -11,10 +11,15 @@ from struct import Struct
 from typing import NamedTuple, final
 
 from tidings.model import DataError
-from tidings.storage.keys import EARLIEST, LATEST
+from tidings.storage.keys import EARLIEST, LATEST, PUBLICATIONS, SUBSCRIPTIONS, pack_tail
 
 _PUBLICATION = Struct(">qI")
 _SUBSCRIPTION = Struct(">qqI")
+_pack_publication, _pack_subscription = _PUBLICATION.pack, _SUBSCRIPTION.pack
+
+made = tuple.__new__
+"""Makes a named tuple in half the time of its constructor. Where an operation goes, each call counts: it is done in
+some microseconds."""
 
 
 @final
@@ -69,6 +74,17 @@ class Subscribing(NamedTuple):
 Operation = Publishing | Subscribing
 
 
+class Sought(NamedTuple):
+    """What is looked for: entries that are valid ``now``; publications of ``[t_min, t_max)``, subscriptions, or
+    both."""
+
+    now: int
+    t_min: int
+    t_max: int
+    publications: bool
+    subscriptions: bool
+
+
 class Found(NamedTuple):
     """What an operation found: publications and subscriptions, the newest first."""
 
@@ -82,13 +98,16 @@ class Found(NamedTuple):
         return [post for post in self.publications if not any(s.t_min <= post.at < s.t_max for s in own)]
 
 
-def packed(entry: Entry) -> bytes:
-    """What is kept of an entry beside its place: its instant and number."""
+def packed(entry: Entry) -> tuple[bytes, bytes]:
+    """The end of the key of an entry, which is its place, and its value: what is kept beside that."""
     name = entry[0].encode()
     if type(entry) is StoredPublication:
-        return _PUBLICATION.pack(entry.t_max, len(name)) + name + entry.body
-    _, subscriber, _, t_min, t_max, _ = entry
-    return _SUBSCRIPTION.pack(t_min, t_max, len(name)) + name + subscriber.encode()
+        _, at, t_max, number, body = entry
+        value = _pack_publication(t_max, len(name)) + name + body
+        return pack_tail(PUBLICATIONS, LATEST - at, LATEST - number), value
+    _, subscriber, at, t_min, t_max, number = entry
+    value = _pack_subscription(t_min, t_max, len(name)) + name + subscriber.encode()
+    return pack_tail(SUBSCRIPTIONS, LATEST - at, LATEST - number), value
 
 
 def publication_of(value: bytes, at: int, number: int) -> StoredPublication:
@@ -104,8 +123,11 @@ def subscription_of(value: bytes, at: int, number: int) -> StoredSubscription:
 
 def check(operation: Operation) -> None:
     """Refuse what cannot be kept."""
-    label, name, t_min, t_max = operation.label, operation.id, operation.t_min, operation.t_max
-    if not (isinstance(label, bytes) and label and name and EARLIEST <= t_min < t_max <= LATEST):
+    if type(operation) is Publishing:
+        label, name, t_max, _, t_min, _ = operation
+    else:
+        label, name, t_min, t_max, _, _ = operation
+    if not (label and name and EARLIEST <= t_min < t_max <= LATEST and isinstance(label, bytes)):
         _refuse(operation)
 
 

@@ -88,7 +88,7 @@ class KeptPublications(KeptParts):
         with self._turn:
             part = self._part_for(kept.came, size_bytes)
             if part.log is not None:
-                part.log.append(*record)
+                part.log.append_pieces(*record)
             part.take(kept, size_bytes)
             self._total_bytes += size_bytes
             self._next = part.end
@@ -158,11 +158,11 @@ class KeptPublications(KeptParts):
 
     def _seal(self, part: KeptPart) -> None:
         """Make one block of a part that is full, and a file of it; then its log is not needed any more."""
-        block, size_bytes = KeptBlock.sealed(part.blocks), part.size_bytes
-        path = None if self._folder is None else self._folder / f"{FILE}{part.first:020d}"
-        if path is not None:
-            block.save(path)
-            block, size_bytes = KeptBlock.opened(path, is_new=True), path.stat().st_size
+        if self._folder is None:
+            block, size_bytes = KeptBlock.sealed(part.blocks), part.size_bytes
+        else:
+            path = self._folder / f"{FILE}{part.first:020d}"
+            block, size_bytes = KeptBlock.filed(part.blocks, path), path.stat().st_size
         with self._turn:
             if part.first in self._parts:
                 self._total_bytes += size_bytes - part.size_bytes

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidings.arrays import IdArray, IntArray, NamedArrays
-from tidings.arrays.files import named, open_arrays, open_verified, write_arrays
+from tidings.arrays.files import AnyArray, Pieces, named, open_arrays, open_verified, write_arrays
 from tidings.arrays.strings import text_bytes
 from tidings.model import DataError
 from tidings.storage.guards import WORD, KeptGuard, column_name, keys_of, numbers_of
@@ -80,16 +80,22 @@ class KeptBlock:
     @classmethod
     def sealed(cls, blocks: Sequence[KeptBlock]) -> KeptBlock:
         """One of several with lists by key of all words, as a file has it."""
-        first = blocks[0].first
-        bases = [block.first - first for block in blocks]
-        words = named_words([block.words for block in blocks if block.words is not None])
-        lists = KeptLists.joined([block.lists for block in blocks], bases)
-        return cls(
-            first,
-            KeptRows.joined([block.rows for block in blocks]),
-            KeptLists.joined([words, lists], (0, 0)) if len(lists.places) else words,
-            KeptLists.joined([block.numbers for block in blocks], bases),
-        )
+        return cls(blocks[0].first, KeptRows.joined([block.rows for block in blocks]), *_sealed_lists(blocks))
+
+    @classmethod
+    def filed(cls, blocks: Sequence[KeptBlock], path: Path) -> KeptBlock:
+        """The same from a new file, whole or not at all, into which the columns are put together: nowhere else."""
+        lists, numbers = _sealed_lists(blocks)
+        arrays: dict[str, AnyArray | Pieces] = {}
+        for field in fields(KeptRows):
+            columns = [getattr(block.rows, field.name) for block in blocks]
+            if field.name in _TEXTS:
+                arrays[f"{field.name}_offsets"], arrays[f"{field.name}_data"] = _text_pieces(columns)
+            else:
+                arrays[field.name] = columns
+        arrays |= lists.arrays(_LISTS) | numbers.arrays(_NUMBERS)
+        write_arrays(path, arrays, named(path, {"format": FORMAT, "first": blocks[0].first}))
+        return cls.opened(path, is_new=True)
 
     @classmethod
     def opened(cls, path: Path, is_new: bool = False) -> KeptBlock:
@@ -102,20 +108,6 @@ class KeptBlock:
             return cls(int(file.meta["first"]), _rows(file.arrays), lists, numbers)
         except (KeyError, TypeError) as error:
             raise DataError(f"{str(path)!r} has no publications that were kept: {error!r} is missing") from error
-
-    def save(self, path: Path) -> None:
-        """Write it to a file, whole or not at all."""
-        arrays: NamedArrays = {}
-        for field in fields(KeptRows):
-            column = getattr(self.rows, field.name)
-            if field.name in _TEXTS:
-                data, bounds = text_bytes(column)
-                arrays[f"{field.name}_offsets"] = bounds - bounds[0]
-                arrays[f"{field.name}_data"] = data[bounds[0] : bounds[-1]]
-            else:
-                arrays[field.name] = column
-        arrays |= self.lists.arrays(_LISTS) | self.numbers.arrays(_NUMBERS)
-        write_arrays(path, arrays, named(path, {"format": FORMAT, "first": self.first}))
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -227,6 +219,26 @@ class FoundInBlock:
         is_sure = self.is_sure.copy()
         is_sure[~self.is_sure] = answers
         return FoundInBlock(self.block, self.places[is_sure], is_sure[is_sure])
+
+
+def _sealed_lists(blocks: Sequence[KeptBlock]) -> tuple[KeptLists, KeptLists]:
+    """Lists by key of all words and values, and by column of all numbers."""
+    bases = [block.first - blocks[0].first for block in blocks]
+    words = named_words([block.words for block in blocks if block.words is not None])
+    lists = KeptLists.joined([block.lists for block in blocks], bases)
+    numbers = KeptLists.joined([block.numbers for block in blocks], bases)
+    return KeptLists.joined([words, lists], (0, 0)) if len(lists.places) else words, numbers
+
+
+def _text_pieces(columns: Sequence[pa.LargeStringArray]) -> tuple[Pieces, Pieces]:
+    """Where each text begins, and the texts."""
+    offsets, texts, end = [np.zeros(1, dtype=np.int64)], [], 0
+    for column in columns:
+        data, bounds = text_bytes(column)
+        offsets.append(bounds[1:] + (end - bounds[0]))
+        texts.append(data[bounds[0] : bounds[-1]])
+        end += int(bounds[-1] - bounds[0])
+    return offsets, texts
 
 
 def _rest_keys(rows: KeptRows) -> tuple[list[str], list[int], list[str], list[int], list[int]]:

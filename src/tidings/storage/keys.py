@@ -24,7 +24,9 @@ LATEST = 2**63 - 1
 EARLIEST = -(2**63)
 """Before all instants."""
 
-_TAIL = Struct(">2sQQ")
+pack_tail = Struct(">2sQQ").pack
+"""The end of a key: its kind, ``LATEST - at`` and ``LATEST - number``."""
+
 _PLACE = Struct(">QQ")
 
 
@@ -34,7 +36,7 @@ def key_of(label: bytes, kind: bytes, at: int, number: int) -> bytes:
     >>> key_of(b"c1", PUBLICATIONS, 5, 2) < key_of(b"c1", PUBLICATIONS, 5, 1) < key_of(b"c1", PUBLICATIONS, 4, 3)
     True
     """
-    return label + _TAIL.pack(kind, LATEST - at, LATEST - number)
+    return label + pack_tail(kind, LATEST - at, LATEST - number)
 
 
 def is_publication(key: bytes) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from operator import attrgetter
 
-from tidings.storage.entries import Found
-from tidings.storage.recent import LabelLists, RecentEntries
-from tidings.storage.runs import Row, Runs, Sought
+from tidings.storage.entries import Found, Sought
+from tidings.storage.recent import RecentEntries
+from tidings.storage.runs import Row, Runs
 from tidings.storage.spaces import KeySpace
 
 ENTRY_BYTES = 400
@@ -27,11 +27,15 @@ class Lists:
     def __init__(self, space: KeySpace, first: int, width: int, memory_bytes: int) -> None:
         self._runs = Runs(space, width)
         self._recent = RecentEntries(first, self._runs.ends, memory_bytes)
+        self.add = self._recent.add
+        """Lets an entry that was written be found under its labels."""
 
     def drop_ended(self, now: int) -> None:
         """Give back the space of what has ended, and memory that is used too much."""
-        self._recent.forget(now)
-        self._runs.drop_ended(now)
+        if now >= self._recent.due:
+            self._recent.forget(now)
+        if now >= self._runs.due:
+            self._runs.drop_ended(now)
 
     def write(self, rows: Sequence[Row]) -> None:
         """Keep entries of one instant on disk."""
@@ -39,18 +43,11 @@ class Lists:
             ends, size, copies = self._runs.write(rows)
             self._recent.count(rows[-1][1].number + 1, ends, size + ENTRY_BYTES * copies)
 
-    def add(self, row: Row) -> None:
-        """Let an entry that was written be found."""
-        labels, entry = row
-        add = self._recent.add
-        for label in labels:
-            add(label, entry)
-
     def find(self, label: bytes, asked: Sought) -> Found:
         """What is sought of a label, the newest first."""
         recent = self._recent
         held = recent.get(label)
-        found = Found([], []) if held is None else _found(held, asked)
+        found = Found([], []) if held is None else held.find(asked)
         if asked[0] >= recent.others_end:
             return found
         older = self._runs.find(label, asked, self._recent.first)
@@ -61,7 +58,7 @@ class Lists:
 
     def in_range(self, span: tuple[bytes, bytes], asked: Sought) -> Found:
         """What is sought of a range of labels, in no order."""
-        parts = [_found(held, asked) for held in self._recent.within(*span)]
+        parts = [held.find(asked) for held in self._recent.within(*span)]
         if asked.now < self._recent.others_end:
             parts.append(self._runs.in_range(span, asked, self._recent.first))
         return Found(
@@ -75,9 +72,3 @@ class Lists:
 
     def close(self) -> None:
         self._runs.close()
-
-
-def _found(held: LabelLists, asked: Sought) -> Found:
-    now, t_min, t_max, publications, subscriptions = asked
-    posts = held.publications.find(now, t_min, t_max) if publications else []
-    return tuple.__new__(Found, (posts, held.subscriptions.find(now) if subscriptions else []))

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 
-from tidings.storage.entries import Entry, StoredPublication, StoredSubscription
-from tidings.storage.keys import EARLIEST
+from tidings.storage.entries import Entry, Found, Sought, StoredPublication, StoredSubscription, made
+from tidings.storage.keys import EARLIEST, LATEST
 
 SEGMENTS = 8
 """The oldest entries are forgotten an eighth of the memory at a time."""
@@ -22,84 +22,69 @@ _number = attrgetter("number")
 _t_max = attrgetter("t_max")
 
 
-class RecentPublications:
-    """The publications of a label, the newest last.
+class LabelLists:
+    """The publications and the subscriptions of a label, the newest last.
 
-    ``_ordered``: instants and ends only grow from one to the next. Then what has ended is at the front.
+    ``_in_turn``: instants and ends of publications only grow from one to the next; then what has ended is at the front.
+    ``_ends_grow``: those of subscriptions do. ``_begun``: when all subscriptions have begun.
     """
 
-    __slots__ = ("_entries", "_ordered")
+    __slots__ = ("_begun", "_ends_grow", "_in_turn", "_publications", "_subscriptions")
 
     def __init__(self) -> None:
-        self._entries: list[StoredPublication] = []
-        self._ordered = True
-
-    def add(self, entry: StoredPublication) -> None:
-        entries = self._entries
-        if entries:
-            last = entries[-1]
-            if entry.at < last.at or entry.t_max < last.t_max:
-                self._ordered = False
-        entries.append(entry)
-
-    def find(self, now: int, t_min: int, t_max: int) -> list[StoredPublication]:
-        """Those of ``[t_min, t_max)`` that are valid now, the newest first."""
-        entries = self._entries
-        if not entries:
-            return []
-        if not self._ordered or t_max <= entries[-1].at:
-            return [post for post in reversed(entries) if t_min <= post.at < t_max and now < post.t_max]
-        if entries[0].t_max <= now:
-            del entries[: _ended(entries, now)]
-        if not entries or entries[0].at >= t_min:
-            return entries[::-1]
-        first = bisect_left(entries, t_min, key=_at)
-        return entries[: first - 1 : -1] if first else entries[::-1]
-
-    def forget(self, before: int) -> bool:
-        """Forget those with numbers under ``before``; whether none is left."""
-        return _forget(self._entries, before)
-
-
-class RecentSubscriptions:
-    """The subscriptions of a label, the newest last. ``_ordered``: ends only grow. ``_begun``: when all have begun."""
-
-    __slots__ = ("_begun", "_entries", "_ordered")
-
-    def __init__(self) -> None:
-        self._entries: list[StoredSubscription] = []
-        self._ordered = True
+        self._publications: list[StoredPublication] = []
+        self._subscriptions: list[StoredSubscription] = []
+        self._in_turn = self._ends_grow = True
         self._begun = EARLIEST
 
-    def add(self, entry: StoredSubscription) -> None:
-        entries = self._entries
-        if entries and entry.t_max < entries[-1].t_max:
-            self._ordered = False
-        self._begun = max(self._begun, entry.t_min)
-        entries.append(entry)
+    def add(self, entry: Entry) -> None:
+        if type(entry) is StoredPublication:
+            posts = self._publications
+            if posts:
+                _, at, t_max, _, _ = posts[-1]
+                if entry[1] < at or entry[2] < t_max:
+                    self._in_turn = False
+            posts.append(entry)
+        else:
+            others = self._subscriptions
+            _, _, _, t_min, t_max, _ = entry
+            if others and t_max < others[-1][4]:
+                self._ends_grow = False
+            if t_min > self._begun:  # noqa: PLR1730  # in a third of the time of max
+                self._begun = t_min
+            others.append(entry)
 
-    def find(self, now: int) -> list[StoredSubscription]:
-        """Those that are valid now, the newest first."""
-        entries = self._entries
-        if not self._ordered or now < self._begun:
-            return [one for one in reversed(entries) if one.t_min <= now < one.t_max]
-        if entries and entries[0].t_max <= now:
-            del entries[: _ended(entries, now)]
-        return entries[::-1]
+    def find(self, asked: Sought) -> Found:
+        """What is sought of them, the newest first."""
+        now, t_min, t_max, publications, subscriptions = asked
+        posts = self._found_posts(now, t_min, t_max) if publications and self._publications else []
+        others = self._found_others(now) if subscriptions and self._subscriptions else []
+        return made(Found, (posts, others))
 
     def forget(self, before: int) -> bool:
         """Forget those with numbers under ``before``; whether none is left."""
-        return _forget(self._entries, before)
+        _forget(self._publications, before)
+        _forget(self._subscriptions, before)
+        return not (self._publications or self._subscriptions)
 
+    def _found_posts(self, now: int, t_min: int, t_max: int) -> list[StoredPublication]:
+        posts = self._publications
+        if not self._in_turn or t_max <= posts[-1][1]:
+            return [post for post in reversed(posts) if t_min <= post.at < t_max and now < post.t_max]
+        if posts[0][2] <= now:
+            del posts[: _ended(posts, now)]
+        if not posts or posts[0][1] >= t_min:
+            return posts[::-1]
+        first = bisect_left(posts, t_min, key=_at)
+        return posts[: first - 1 : -1] if first else posts[::-1]
 
-class LabelLists:
-    """Both lists of a label."""
-
-    __slots__ = ("publications", "subscriptions")
-
-    def __init__(self) -> None:
-        self.publications = RecentPublications()
-        self.subscriptions = RecentSubscriptions()
+    def _found_others(self, now: int) -> list[StoredSubscription]:
+        others = self._subscriptions
+        if not self._ends_grow or now < self._begun:
+            return [one for one in reversed(others) if one.t_min <= now < one.t_max]
+        if others[0][4] <= now:
+            del others[: _ended(others, now)]
+        return others[::-1]
 
 
 @dataclass(slots=True)
@@ -119,7 +104,10 @@ class RecentEntries:
         """Entries with smaller numbers are on disk only."""
         self.others_end = others_end
         """The latest end of those."""
+        self.due = LATEST
+        """From then on something is to be forgotten."""
         self._most_bytes = most_bytes
+        self._segment_bytes = most_bytes // SEGMENTS
         self._size_bytes = 0
         self._segments = [RecentSegment(first)]
         self._labels: dict[bytes, LabelLists] = {}
@@ -134,39 +122,39 @@ class RecentEntries:
         names = self._sorted[bisect_left(self._sorted, start) : bisect_left(self._sorted, end)]
         return [self._labels[name] for name in names]
 
-    def add(self, label: bytes, entry: Entry) -> None:
-        held = self._labels.get(label)
-        if held is None:
-            held = self._labels[label] = LabelLists()
-            if self._sorted is not None:
-                insort(self._sorted, label)
-        if type(entry) is StoredPublication:
-            held.publications.add(entry)
-        else:
-            held.subscriptions.add(entry)
+    def add(self, labels: Sequence[bytes], entry: Entry) -> None:
+        """Let an entry be found under some labels."""
+        for label in labels:
+            held = self._labels.get(label)
+            if held is None:
+                held = self._labels[label] = LabelLists()
+                if self._sorted is not None:
+                    insort(self._sorted, label)
+            held.add(entry)
 
     def count(self, after: int, ends: int, size_bytes: int) -> None:
         """Know the number after entries that were added, their latest end, and their size."""
         segment = self._segments[-1]
-        segment.after, segment.ends = after, max(segment.ends, ends)
+        segment.after = after
         segment.size_bytes += size_bytes
         self._size_bytes += size_bytes
-        if segment.size_bytes > self._most_bytes // SEGMENTS:
+        if ends > segment.ends:  # noqa: PLR1730
+            segment.ends = ends
+        if segment.size_bytes > self._segment_bytes:
             self._segments.append(RecentSegment(after))
+            self.due = EARLIEST if self._size_bytes > self._most_bytes else self._segments[0].ends
 
     def forget(self, now: int) -> None:
-        """Forget the oldest segment if all of it has ended, or if there is too much."""
-        oldest = self._segments[0]
-        if len(self._segments) == 1 or (self._size_bytes <= self._most_bytes and oldest.ends > now):
+        """Forget the oldest segments: those of which all has ended, and as many as are too much."""
+        first = self.first
+        while len(self._segments) > 1 and (self._size_bytes > self._most_bytes or self._segments[0].ends <= now):
+            oldest = self._segments.pop(0)
+            self._size_bytes -= oldest.size_bytes
+            self.first, self.others_end = oldest.after, max(self.others_end, oldest.ends)
+        self.due = self._segments[0].ends if len(self._segments) > 1 else LATEST
+        if self.first == first:
             return
-        self._segments.pop(0)
-        self._size_bytes -= oldest.size_bytes
-        self.first, self.others_end = oldest.after, max(self.others_end, oldest.ends)
-        empty = [
-            name
-            for name, held in self._labels.items()
-            if held.publications.forget(self.first) & held.subscriptions.forget(self.first)
-        ]
+        empty = [name for name, held in self._labels.items() if held.forget(self.first)]
         for name in empty:
             del self._labels[name]
         if empty:
@@ -178,10 +166,9 @@ def _ended(entries: Sequence[Entry], now: int) -> int:
     return bisect_right(entries, now, key=_t_max)
 
 
-def _forget(entries: list[StoredPublication] | list[StoredSubscription], before: int) -> bool:
-    """Forget those with numbers under ``before``; whether none is left."""
+def _forget(entries: list[StoredPublication] | list[StoredSubscription], before: int) -> None:
+    """Forget those with numbers under ``before``."""
     if entries and entries[-1].number < before:
         entries.clear()
     elif entries and entries[0].number < before:
         del entries[: bisect_left(entries, before, key=_number)]
-    return not entries

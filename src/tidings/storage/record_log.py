@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import mmap
 import os
-import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from struct import Struct
+from zlib import crc32
 
 from tidings.model import DataError
 
@@ -34,8 +34,9 @@ class RecordLog:
 
     def __init__(self, path: Path, position: int = 0) -> None:
         """``position``: where the records end, as :func:`read_records` says; what comes after it is overwritten."""
-        self._path = path
-        self._position = position
+        self.path = path
+        self.size_bytes = position
+        """How long the records are together."""
         self._file = path.open("r+b" if path.exists() else "x+b", buffering=0)
         size = os.fstat(self._file.fileno()).st_size
         self._map = mmap.mmap(self._file.fileno(), size) if size else None
@@ -43,21 +44,28 @@ class RecordLog:
         if size > position:
             self._clear(position, size)
 
-    @property
-    def size_bytes(self) -> int:
-        """How long the records are together."""
-        return self._position
+    def append(self, record: bytes) -> None:
+        """Add a record. When this returns, it outlives the process; if it fails, nothing was added."""
+        at, end = self.size_bytes, self.size_bytes + _HEAD.size + len(record)
+        if self._map is not None and end + _END_BYTES <= self._room and len(record) < LARGE_BYTES:
+            self._map[at:end] = _HEAD.pack(len(record), crc32(record)) + record
+            self.size_bytes = end
+        else:
+            self.append_pieces(record)
 
-    def append(self, *pieces: bytes | memoryview) -> None:
-        """Add a record, which may come in pieces. When this returns, it outlives the process; if it fails, nothing was
-        added."""
+    def append_pieces(self, *pieces: bytes | memoryview) -> None:
+        """Add a record that comes in pieces."""
         crc = 0
         for piece in pieces:
-            crc = zlib.crc32(piece, crc)
+            crc = crc32(piece, crc)
         size_bytes = sum(map(len, pieces))
         keep = self._copy if size_bytes < LARGE_BYTES else self._write
         keep((_HEAD.pack(size_bytes, crc), *pieces))
-        self._position += _HEAD.size + size_bytes
+        self.size_bytes += _HEAD.size + size_bytes
+
+    def sync(self) -> None:
+        """Force what was appended to the disk: it survives the end of the machine."""
+        os.fdatasync(self._file.fileno())
 
     def close(self) -> None:
         if self._map is not None:
@@ -66,7 +74,7 @@ class RecordLog:
         self._file.close()
 
     def _copy(self, pieces: Sequence[bytes | memoryview]) -> None:
-        at = self._position
+        at = self.size_bytes
         end = at + sum(map(len, pieces)) + _END_BYTES
         if end > self._room or self._map is None:
             self._make_room(end)
@@ -77,7 +85,7 @@ class RecordLog:
 
     def _write(self, pieces: Sequence[bytes | memoryview]) -> None:
         """The file may end with the record then; whoever copies the next one makes room behind it."""
-        at = self._position
+        at = self.size_bytes
         try:
             for given in pieces:
                 piece, done = memoryview(given), 0
@@ -86,8 +94,8 @@ class RecordLog:
                 at += done
         except OSError as error:
             os.ftruncate(self._file.fileno(), self._room)
-            if self._position < self._room:
-                self._clear(self._position, self._room)
+            if self.size_bytes < self._room:
+                self._clear(self.size_bytes, self._room)
             raise self._full(error) from error
         self._room = max(self._room, at)
 
@@ -103,7 +111,7 @@ class RecordLog:
         self._map, self._room = mapped, room
 
     def _full(self, error: OSError) -> DataError:
-        return DataError(f"cannot keep a publication in {str(self._path)!r}: {error.strerror or error}; make room")
+        return DataError(f"cannot keep a publication in {str(self.path)!r}: {error.strerror or error}; make room")
 
     def _clear(self, position: int, size: int) -> None:
         """Remove what is left of a record that was not finished: the one after it must not seem to go on."""
@@ -125,7 +133,7 @@ def read_records(path: Path, position: int = 0) -> Iterator[tuple[bytes, int]]:
     while at + _HEAD.size <= len(content):
         length, crc = _HEAD.unpack_from(content, at)
         record = content[at + _HEAD.size : at + _HEAD.size + length]
-        if not length or len(record) < length or zlib.crc32(record) != crc:
+        if not length or len(record) < length or crc32(record) != crc:
             return
         at += _HEAD.size + length
         yield record, position + at
@@ -138,6 +146,19 @@ def is_damaged(path: Path, position: int) -> bool:
         return False
     length, _ = _HEAD.unpack_from(content)
     return any(True for _ in read_records(path, position + _HEAD.size + length)) if length else any(content)
+
+
+def whole_record_after(path: Path, position: int, mark: bytes) -> bool:
+    """Whether a whole record that begins with ``mark`` lies anywhere behind a place where there is none, even if it
+    cannot be told how long the one there was."""
+    content = _rest(path, position)
+    at = content.find(mark, _HEAD.size + 1)
+    while at >= 0:
+        length, crc = _HEAD.unpack_from(content, at - _HEAD.size)
+        if length and crc32(content[at : at + length]) == crc:
+            return True
+        at = content.find(mark, at + 1)
+    return False
 
 
 def _rest(path: Path, position: int) -> bytes:

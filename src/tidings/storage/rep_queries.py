@@ -7,11 +7,11 @@ import threading
 from dataclasses import dataclass
 
 from tidings.model import DataError
-from tidings.storage.entries import Publishing, StoredPublication, Subscribing, check
+from tidings.storage.entries import Publishing, Sought, StoredPublication, Subscribing, check
 from tidings.storage.keys import EARLIEST, LATEST
 from tidings.storage.lists import Lists
 from tidings.storage.numbers import Numbers
-from tidings.storage.runs import Row, Sought
+from tidings.storage.runs import Row
 from tidings.storage.spaces import KeySpace
 from tidings.storage.store import MEMORY_BYTES, WIDTH, Clock
 
@@ -63,7 +63,7 @@ class RepQueries:
             if t_max > now:
                 row: Row = ((label,), StoredPublication(operation.id, now, t_max, number, body))
                 self._lists.write([row])
-                self._lists.add(row)
+                self._lists.add(*row)
 
     def subscribe(
         self,

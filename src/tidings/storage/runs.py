@@ -7,25 +7,14 @@ levels. Departs from the print: Alg. 1 line 9 compares T with T_exp, which alway
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
-from tidings.storage.entries import Entry, Found, StoredPublication, packed, publication_of, subscription_of
-from tidings.storage.keys import AFTER, EARLIEST, LATEST, PUBLICATIONS, SUBSCRIPTIONS, is_publication, key_of, place_of
+from tidings.storage.entries import Entry, Found, Sought, packed, publication_of, subscription_of
+from tidings.storage.keys import AFTER, EARLIEST, LATEST, PUBLICATIONS, SUBSCRIPTIONS, is_publication, place_of
 from tidings.storage.spaces import KeySpace
 
 WIDENING = 4
-"""An entry that lives long is filed in a wider bucket, so that few buckets are alive at any time."""
-
-
-class Sought(NamedTuple):
-    """What is looked for: entries that are valid ``now``; publications of ``[t_min, t_max)``, subscriptions, or
-    both."""
-
-    now: int
-    t_min: int
-    t_max: int
-    publications: bool
-    subscriptions: bool
+"""An entry that lives long is filed in a wider bucket. A bucket is named by its own end. At any time at most two
+buckets of a width are alive, and an entry is kept at most one width too long."""
 
 
 Row = tuple[Sequence[bytes], Entry]
@@ -38,8 +27,7 @@ class Runs:
     def __init__(self, space: KeySpace, width: int) -> None:
         self._space = space
         self._width = width
-        self._ends = space.buckets()
-        self._known = set(self._ends)
+        self._look()
 
     @property
     def ends(self) -> int:
@@ -49,30 +37,29 @@ class Runs:
     def drop_ended(self, now: int) -> None:
         """Drop the buckets of which nothing is valid any more."""
         while self._ends and self._ends[0] <= now:
-            self._known.remove(self._ends[0])
-            self._space.drop(self._ends.pop(0))
+            self._space.drop(self._ends[0])
+            self._look()
 
     def write(self, rows: Sequence[Row]) -> tuple[int, int, int]:
         """Keep entries of one instant. When this returns, they outlive the process. Returns the latest end, and the
         size and the number of the values."""
-        puts, size, known = [], 0, True
-        buckets: dict[int, int] = {}
+        puts, size, ends, new = [], 0, EARLIEST, False
+        width, known = self._width, self._known
         for labels, entry in rows:
-            kind = PUBLICATIONS if type(entry) is StoredPublication else SUBSCRIPTIONS
-            at, t_max, number = entry.at, entry.t_max, entry.number
-            value, tail = packed(entry), key_of(b"", kind, at, number)
-            bucket = buckets.get(t_max)
-            if bucket is None:
-                bucket = buckets[t_max] = self._bucket(at, t_max)
-                known = known and bucket in self._known
+            at, t_max = entry.at, entry.t_max
+            bucket = -(-t_max // width) * width if t_max - at <= width else self._wide_bucket(at, t_max)
+            if bucket not in known:
+                new = True
+            if t_max > ends:  # noqa: PLR1730  # in a third of the time of max
+                ends = t_max
+            tail, value = packed(entry)
             for label in labels:
                 puts.append((bucket, label + tail, value))
             size += len(value) * len(labels)
         self._space.write(puts)
-        if not known:
-            self._ends = self._space.buckets()
-            self._known = set(self._ends)
-        return max(buckets), size, len(puts)
+        if new:
+            self._look()
+        return ends, size, len(puts)
 
     def find(self, label: bytes, asked: Sought, before: int) -> Found:
         """What is sought of a label, with numbers under ``before``: GetData, GetSubscribers or GetDataANDSubscribers,
@@ -106,9 +93,15 @@ class Runs:
     def close(self) -> None:
         self._space.close()
 
-    def _bucket(self, now: int, t_max: int) -> int:
-        """The bucket of an entry that ends at ``t_max``, named by its own end. At any time at most two buckets of a
-        width are alive, and an entry is kept at most one width too long."""
+    def _look(self) -> None:
+        """Which buckets are there?"""
+        self._ends = self._space.buckets()
+        self._known = set(self._ends)
+        self.due = self._ends[0] if self._ends else LATEST
+        """From then on something is to be dropped."""
+
+    def _wide_bucket(self, now: int, t_max: int) -> int:
+        """The bucket of an entry that lives longer than the narrowest bucket."""
         width = self._width
         while width < t_max - now:
             width *= WIDENING
