@@ -110,7 +110,7 @@ class Target:
         """What balancers say to each other shall reach this one, whatever the mutation has done to its address."""
         if not isinstance(message, Transit) or message.payload is None:
             return message
-        return replace(message, publication=control.publication(control.to_broker("B1")))
+        return replace(message, publication=control.to_broker("B1"))
 
     def _answer(self, outcomes: list[Outcome]) -> None:
         """Write what the broker would send; what it says to itself it hears."""

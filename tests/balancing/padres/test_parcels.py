@@ -54,7 +54,7 @@ def test_load_goes_to_the_matcher_that_gains_least_input() -> None:
 
 
 def test_an_idle_matcher_gets_load_though_another_one_gains_less() -> None:
-    # All posts of matcher 0 are sent to matcher 1 as well, for parcel 8: it gains nothing by any parcel. Matcher 2 is idle.
+    # All posts of matcher 0 are sent to matcher 1 as well, for parcel 8: it gains nothing by any. Matcher 2 is idle.
     posts = [[parcel, 8] for parcel in range(8) for _ in range(3)] + [[parcel] for parcel in range(8) for _ in range(6)]
     moves = OnParcels(costs=SMALL).plan(loads_of(posts, [1] * 9, 3), words([0] * 8 + [1], 3))
     assert moves and {move.to for move in moves} == {2}
