@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
+from statistics import pstdev
 from time import process_time
 from typing import Any
 
@@ -95,6 +96,7 @@ def row(played: Played) -> dict[str, Any]:
         "overhead_at_rest_percent": round(100 * after.overhead, 3),
         "pie_per_s": round(whole.rate("pie"), 3),
         "pie_at_rest_per_s": round(_mean([before.rate("pie"), after.rate("pie")]), 4),
+        "announced_at_rest_per_s": round(_mean([before.rate("announced"), after.rate("announced")]), 4),
         "estimates": len(errors[Metric.INPUT]),
         "input_error_percent": round(100 * _mean(errors[Metric.INPUT]), 1),
         "output_error_percent": round(100 * _mean(errors[Metric.OUTPUT]), 1),
@@ -104,6 +106,42 @@ def row(played: Played) -> dict[str, Any]:
         "deliveries": whole.deliveries,
         "cpu_s": round(played.cpu_s, 1),
     }
+
+
+REPEATED = (
+    "input_spread_before",
+    "output_spread_before",
+    "input_spread",
+    "output_spread",
+    "sessions_at_rest_before",
+    "sessions_at_rest",
+    "moves",
+    "pie_at_rest_per_s",
+    "announced_at_rest_per_s",
+    "overhead_at_rest_percent",
+    "input_error_percent",
+    "output_error_percent",
+)
+"""What is told of runs that differ in their seeds only."""
+
+
+def repeated(played: list[Played]) -> list[dict[str, Any]]:
+    """For each name of a run, the mean and the standard deviation over its seeds.
+
+    ``messages_each``: PIE messages at rest for each time that a broker told its load. Each seed counts alike.
+    """
+    found = []
+    for name in dict.fromkeys(each.run.name for each in played):
+        same = [each for each in played if each.run.name == name]
+        rows = [row(each) for each in same]
+        told: dict[str, Any] = {"run": name, "seeds": len(rows), "estimates": sum(each["estimates"] for each in rows)}
+        for key in REPEATED:
+            values = [float(each[key]) for each in rows]
+            told[key], told[f"{key}_deviation"] = round(_mean(values), 4), round(pstdev(values), 4)
+        messages, announced = told["pie_at_rest_per_s"], told["announced_at_rest_per_s"]
+        told["messages_each"] = round(messages / announced, 2) if announced else 0.0
+        found.append(told)
+    return found
 
 
 def seeds_result(seeds: range, broken: int, cpu_s: float) -> Result:

@@ -54,6 +54,17 @@ def test_the_runs_of_a_figure_have_the_seed_and_the_quotes_that_are_asked_for() 
     assert replace(one, seed=1, publishers=TINY.publishers) == TINY
 
 
+def test_runs_are_repeated_with_several_seeds() -> None:
+    ran = runner.invoke(app, ["repeated", "--seeds", "2", "--format", "json"])
+    assert ran.exit_code == 0, ran.output
+    figures = json.loads(ran.stdout)["figures"]
+    assert (figures["run"], figures["seeds"]) == (["2", "3"], [2, 2])
+    assert figures["announced_at_rest_per_s"][0] > 0
+    # a cluster of four: each message goes to the head, and from there to the three others, or to fewer
+    assert 1 <= figures["messages_each"][0] <= 4
+    assert max(figures["pie_at_rest_per_s_deviation"]) > 0  # the seeds are different ones
+
+
 def test_seeds_are_played() -> None:
     ran = runner.invoke(app, ["seeds", "--count", "4", "--first", "8", "--format", "json"])
     assert ran.exit_code == 0, ran.output

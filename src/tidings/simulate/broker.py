@@ -298,6 +298,7 @@ class Broker:
                 case Send(to, message, in_order):
                     self._publish(control.to_broker(to), message, in_order=in_order)
                 case Announce(pie):
+                    self.counts.announced += not pie.is_global
                     self._publish(control.load_of(pie), pie, ttl=1 if pie.is_global else UNLIMITED)
                 case Tell(subscriber, message, _):
                     self.counts.coordination += 1

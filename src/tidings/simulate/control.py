@@ -35,8 +35,8 @@ def to_broker(broker: str) -> Publication:
 
 
 def load_of(pie: Pie) -> Publication:
-    values: Attributes = {metric.value: pie.metrics.of(metric) for metric in Metric}
-    return _publication({"class": "GLOBAL_PIE" if pie.is_global else "LOCAL_PIE", "cluster": pie.cluster} | values)
+    kind: Attributes = {"class": "GLOBAL_PIE" if pie.is_global else "LOCAL_PIE", "cluster": pie.cluster}
+    return _publication(kind | {metric.value: pie.metrics.of(metric) for metric in Metric})
 
 
 def is_pie(payload: Message | None) -> bool:

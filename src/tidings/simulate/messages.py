@@ -66,11 +66,15 @@ class Outgoing:
 
 @dataclass(slots=True)
 class MessageCounts:
-    """How many messages a broker has sent, by kind, and how many sessions it has begun as the one that gives."""
+    """How many messages a broker has sent, by kind, and how many sessions it has begun as the one that gives.
+
+    ``announced``: how often an edge broker has told its load; ``pie`` has each message to a neighbour that came of that.
+    """
 
     publications: int = 0
     deliveries: int = 0
     pie: int = 0
+    announced: int = 0
     coordination: int = 0
     subscriptions: int = 0
     refused: int = 0
