@@ -68,7 +68,7 @@ class Outgoing:
 class MessageCounts:
     """How many messages a broker has sent, by kind, and how many sessions it has begun as the one that gives.
 
-    ``announced``: how often an edge broker has told its load; ``pie`` has each message to a neighbour that came of that.
+    ``announced``: how often an edge broker has told its load; ``pie`` counts each message to a neighbour for that.
     """
 
     publications: int = 0
