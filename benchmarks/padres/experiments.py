@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import pairwise
 from pathlib import Path
 from statistics import pstdev
 from time import process_time
@@ -14,9 +15,9 @@ from typing import Any
 from benchmarks.result import Result
 from tidings.balancing.padres import Metric
 from tidings.simulate.chaos import faults_of
-from tidings.simulate.record import Recording, record
+from tidings.simulate.record import Recording, Span, record
 from tidings.simulate.scenario import Scenario, read_scenario
-from tidings.simulate.topology import equal_brokers
+from tidings.simulate.topology import Topology, equal_brokers
 
 SCENARIOS = Path(__file__).parents[2] / "docs" / "scenarios"
 
@@ -84,6 +85,10 @@ def row(played: Played) -> dict[str, Any]:
         "output_spread": round(after.spread("output_ratio"), 3),
         "delay_spread_ms": round(1000 * after.spread("matching_delay_s"), 2),
         "sessions_at_rest": after.sessions,
+        "neighbours_input_before": round(neighbours(before, scenario.topology, Metric.INPUT), 3),
+        "neighbours_output_before": round(neighbours(before, scenario.topology, Metric.OUTPUT), 3),
+        "neighbours_input": round(neighbours(after, scenario.topology, Metric.INPUT), 3),
+        "neighbours_output": round(neighbours(after, scenario.topology, Metric.OUTPUT), 3),
         "sessions": whole.sessions,
         "moves": whole.moves,
         "moves_after_rise": recording.between(rise, end).moves,
@@ -106,6 +111,15 @@ def row(played: Played) -> dict[str, Any]:
         "deliveries": whole.deliveries,
         "cpu_s": round(played.cpu_s, 1),
     }
+
+
+def neighbours(rest: Span, topology: Topology, metric: Metric) -> float:
+    """The largest difference between the mean loads of two neighbouring clusters: what heads compare."""
+    means = [
+        _mean([sample.metrics[edge].of(metric) for sample in rest.samples for edge in cluster.edges])
+        for cluster in topology.clusters
+    ]
+    return max((abs(one - other) for one, other in pairwise(means)), default=0.0)
 
 
 REPEATED = (
