@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from tests.docs.tables import ROOT, check_sentences
+from tests.docs.tables import ROOT, PageTable, check_sentences, tables
 
 PAGES = [ROOT / "docs" / "brokers.md", ROOT / "docs" / "papers" / "padres.md"]
 TEXTS = [page.read_text(encoding="utf-8") for page in PAGES]
+
+
+@pytest.mark.parametrize("table", [table for text in TEXTS for table in tables(text, "brokers")])
+def test_every_number_of_a_table_is_in_its_result_file(table: PageTable) -> None:
+    table.check()
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=[page.stem for page in PAGES])
