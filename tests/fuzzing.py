@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from benchmarks.result import Result
+
 LIMIT_MS = 50.0
 """So much CPU time an input may take."""
 
@@ -54,7 +56,9 @@ def main(described: str | None, run: Callable[[int, int, bool], Seen]) -> int:
     options.add_argument("--report", type=Path)
     chosen = options.parse_args()
     seen = run(chosen.count, chosen.seed, True)
-    report = json.dumps({"command": " ".join(["python", *sys.argv]), **asdict(seen)}, indent=2, ensure_ascii=True)
+    name = Path(sys.argv[0]).stem.replace("_", "-")
+    record = Result(name, "generated", asdict(seen), chosen.seed).record()
+    report = json.dumps(record | {"command": " ".join(["python", *sys.argv])}, indent=2, ensure_ascii=True)
     print(f"\n{report}")
     if chosen.report:
         chosen.report.write_text(report + "\n", encoding="utf-8")

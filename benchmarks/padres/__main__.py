@@ -56,6 +56,33 @@ def figure(  # each is an option
     print_figures(result, output_format)
 
 
+@app.command(epilog="Example: python -m benchmarks.padres repeated --seeds 10 --data path/to/data")
+def repeated(
+    *,
+    data: Annotated[Path | None, typer.Option(help="Folder with stocks.parquet; made-up quotes without.")] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="How many seeds, from 1 on.")] = 10,
+    output_format: HowToPrint = Format.table,
+    save: Save = None,
+) -> None:
+    """Play the figure local with several seeds: means and deviations of what one run says little about."""
+    from benchmarks.padres.experiments import PadresFigure, play, runs
+    from benchmarks.padres.experiments import repeated as summed_up
+    from benchmarks.printing import print_figures
+    from benchmarks.result import Result
+
+    played = []
+    for seed in range(1, seeds + 1):
+        for run in runs(PadresFigure.local, data / "stocks.parquet" if data else None, seed):
+            played.append(play(run))
+            say(f"{run.name}, seed {seed}: {played[-1].cpu_s:.1f} s of CPU", err=True)
+    rows = summed_up(played)
+    columns = {key: [each[key] for each in rows] for key in rows[0]}
+    result = Result("padres repeated", "stocks.parquet" if data else "made-up quotes", columns)
+    if save:
+        result.save(save)
+    print_figures(result, output_format)
+
+
 @app.command(epilog="Example: python -m benchmarks.padres seeds --count 1000 --first 5000")
 def seeds(
     *,

@@ -6,16 +6,18 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import pairwise
 from pathlib import Path
+from statistics import pstdev
 from time import process_time
 from typing import Any
 
 from benchmarks.result import Result
 from tidings.balancing.padres import Metric
 from tidings.simulate.chaos import faults_of
-from tidings.simulate.record import Recording, record
+from tidings.simulate.record import Recording, Span, record
 from tidings.simulate.scenario import Scenario, read_scenario
-from tidings.simulate.topology import equal_brokers
+from tidings.simulate.topology import Topology, equal_brokers
 
 SCENARIOS = Path(__file__).parents[2] / "docs" / "scenarios"
 
@@ -83,6 +85,10 @@ def row(played: Played) -> dict[str, Any]:
         "output_spread": round(after.spread("output_ratio"), 3),
         "delay_spread_ms": round(1000 * after.spread("matching_delay_s"), 2),
         "sessions_at_rest": after.sessions,
+        "neighbours_input_before": round(neighbours(before, scenario.topology, Metric.INPUT), 3),
+        "neighbours_output_before": round(neighbours(before, scenario.topology, Metric.OUTPUT), 3),
+        "neighbours_input": round(neighbours(after, scenario.topology, Metric.INPUT), 3),
+        "neighbours_output": round(neighbours(after, scenario.topology, Metric.OUTPUT), 3),
         "sessions": whole.sessions,
         "moves": whole.moves,
         "moves_after_rise": recording.between(rise, end).moves,
@@ -95,6 +101,7 @@ def row(played: Played) -> dict[str, Any]:
         "overhead_at_rest_percent": round(100 * after.overhead, 3),
         "pie_per_s": round(whole.rate("pie"), 3),
         "pie_at_rest_per_s": round(_mean([before.rate("pie"), after.rate("pie")]), 4),
+        "announced_at_rest_per_s": round(_mean([before.rate("announced"), after.rate("announced")]), 4),
         "estimates": len(errors[Metric.INPUT]),
         "input_error_percent": round(100 * _mean(errors[Metric.INPUT]), 1),
         "output_error_percent": round(100 * _mean(errors[Metric.OUTPUT]), 1),
@@ -104,6 +111,51 @@ def row(played: Played) -> dict[str, Any]:
         "deliveries": whole.deliveries,
         "cpu_s": round(played.cpu_s, 1),
     }
+
+
+def neighbours(rest: Span, topology: Topology, metric: Metric) -> float:
+    """The largest difference between the mean loads of two neighbouring clusters: what heads compare."""
+    means = [
+        _mean([sample.metrics[edge].of(metric) for sample in rest.samples for edge in cluster.edges])
+        for cluster in topology.clusters
+    ]
+    return max((abs(one - other) for one, other in pairwise(means)), default=0.0)
+
+
+REPEATED = (
+    "input_spread_before",
+    "output_spread_before",
+    "input_spread",
+    "output_spread",
+    "sessions_at_rest_before",
+    "sessions_at_rest",
+    "moves",
+    "pie_at_rest_per_s",
+    "announced_at_rest_per_s",
+    "overhead_at_rest_percent",
+    "input_error_percent",
+    "output_error_percent",
+)
+"""What is told of runs that differ in their seeds only."""
+
+
+def repeated(played: list[Played]) -> list[dict[str, Any]]:
+    """For each name of a run, the mean and the standard deviation over its seeds.
+
+    ``messages_each``: PIE messages at rest for each time that a broker told its load. Each seed counts alike.
+    """
+    found = []
+    for name in dict.fromkeys(each.run.name for each in played):
+        same = [each for each in played if each.run.name == name]
+        rows = [row(each) for each in same]
+        told: dict[str, Any] = {"run": name, "seeds": len(rows), "estimates": sum(each["estimates"] for each in rows)}
+        for key in REPEATED:
+            values = [float(each[key]) for each in rows]
+            told[key], told[f"{key}_deviation"] = round(_mean(values), 4), round(pstdev(values), 4)
+        messages, announced = told["pie_at_rest_per_s"], told["announced_at_rest_per_s"]
+        told["messages_each"] = round(messages / announced, 2) if announced else 0.0
+        found.append(told)
+    return found
 
 
 def seeds_result(seeds: range, broken: int, cpu_s: float) -> Result:

@@ -10,10 +10,13 @@ from typer.testing import CliRunner
 
 from benchmarks.padres import experiments
 from benchmarks.padres.__main__ import app
-from benchmarks.padres.experiments import PadresFigure, Run, runs
+from benchmarks.padres.experiments import PadresFigure, Run, neighbours, runs
+from tidings.balancing.padres import Metric, Metrics
 from tidings.simulate.audit import Violation
 from tidings.simulate.chaos import Faults, small_world
+from tidings.simulate.record import Span, WindowRecord
 from tidings.simulate.scenario import scenario_of
+from tidings.simulate.topology import equal_brokers
 
 runner = CliRunner()
 TINY = scenario_of(
@@ -52,6 +55,27 @@ def test_the_runs_of_a_figure_have_the_seed_and_the_quotes_that_are_asked_for() 
     one = runs(PadresFigure.local, Path("stocks.parquet"), 5)[0].scenario
     assert (one.seed, one.publishers.quotes) == (5, "stocks.parquet")
     assert replace(one, seed=1, publishers=TINY.publishers) == TINY
+
+
+def test_neighbouring_clusters_are_compared_by_their_means() -> None:
+    places = equal_brokers(clusters=3, edges=2)
+    outputs = dict(zip(places.edges, [0.5, 0.3, 0.2, 0.0, 0.3, 0.5], strict=True))
+    loads = {name: Metrics(output_ratio=output) for name, output in outputs.items()}
+    window = WindowRecord(30.0, loads, {}, 0.0, 0, 0, 0, 0, 0, 0, 0, 0)
+    assert neighbours(Span([window, window]), places, Metric.OUTPUT) == pytest.approx(0.3)
+    assert neighbours(Span([window]), places, Metric.INPUT) == 0.0
+    assert neighbours(Span([window]), equal_brokers(clusters=1, edges=2), Metric.OUTPUT) == 0.0
+
+
+def test_runs_are_repeated_with_several_seeds() -> None:
+    ran = runner.invoke(app, ["repeated", "--seeds", "2", "--format", "json"])
+    assert ran.exit_code == 0, ran.output
+    figures = json.loads(ran.stdout)["figures"]
+    assert (figures["run"], figures["seeds"]) == (["2", "3"], [2, 2])
+    assert figures["announced_at_rest_per_s"][0] > 0
+    # a cluster of four: each message goes to the head, and from there to the three others, or to fewer
+    assert 1 <= figures["messages_each"][0] <= 4
+    assert max(figures["pie_at_rest_per_s_deviation"]) > 0  # the seeds are different ones
 
 
 def test_seeds_are_played() -> None:

@@ -76,6 +76,7 @@ WARM = 100_000
 class Tried(Seen):
     """What a run saw, how much of a frame was held at most, and the memory of the process early and late."""
 
+    slowest_frame: str = ""
     taken: int = 0
     """By the broker, which had no objection."""
     most_held_bytes: int = 0
@@ -110,7 +111,7 @@ class Target:
         """What balancers say to each other shall reach this one, whatever the mutation has done to its address."""
         if not isinstance(message, Transit) or message.payload is None:
             return message
-        return replace(message, publication=control.publication(control.to_broker("B1")))
+        return replace(message, publication=control.to_broker("B1"))
 
     def _answer(self, outcomes: list[Outcome]) -> None:
         """Write what the broker would send; what it says to itself it hears."""
@@ -196,7 +197,8 @@ def check(frame: bytes, rng: random.Random, target: Target, tried: Tried) -> Non
             tried.failures.append(f"a reason of {len(str(error))} characters: {frame[:200]!r}")
     except Exception as error:
         tried.failures.append(f"{type(error).__name__}: {error}: {frame[:300]!r}")
-    tried.took((time.thread_time() - began) * 1000)
+    if tried.took((time.thread_time() - began) * 1000):
+        tried.slowest_frame = repr(frame[:1000])
     tried.most_held_bytes = max(tried.most_held_bytes, len(splitter))
 
 

@@ -196,6 +196,22 @@ def test_a_stranger_that_says_nothing_is_disconnected() -> None:
     play(story())
 
 
+def test_a_client_says_who_did_not_answer_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tidings.broker.client._HANDSHAKE_S", 0.1)
+
+    async def read_only(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(-1)
+        writer.close()
+
+    async def story() -> None:
+        async with await asyncio.start_server(read_only, "127.0.0.1", 0) as silent:
+            address = "{}:{}".format(*silent.sockets[0].getsockname())
+            with pytest.raises(ConnectionError, match=f"{address} did not finish the handshake within 0.1 s"):
+                await BrokerClient("ada", address, SECRET).__aenter__()
+
+    play(story())
+
+
 def test_too_many_strangers_are_sent_away() -> None:
     async def story() -> None:
         places = overlay(("B0",))

@@ -33,3 +33,48 @@ def test_what_is_said_of_policies_on_parcels_follows_from_their_figures() -> Non
     assert padres["parcels_moved"] < local["parcels_moved"]
     for policy in (local, padres):
         assert policy["times_as_many"] < 1 and policy["times_as_many_moved_beside"] < 1.05
+
+
+def test_what_is_said_of_clusters_follows_from_their_figures() -> None:
+    clusters, whole = rows_of("padres-clusters"), one(rows_of("padres-global"), run="proposed")
+    assert all(row["sessions_at_rest"] == 0 for row in [*clusters, whole])
+    assert all(max(row["neighbours_input"], row["neighbours_output"]) <= 0.15 for row in [*clusters, whole])
+    assert max(whole["neighbours_input_before"], whole["neighbours_output_before"]) <= 0.15
+    assert all((row["output_spread"] >= 0.3) is (int(row["run"]) >= 4) for row in clusters)
+    assert min(row["worst_output"] for row in clusters) == one(clusters, run=3)["worst_output"]
+
+
+def test_what_is_said_of_random_choices_follows_from_their_figures() -> None:
+    local = one(rows_of("padres-local"), run="proposed")
+    names = ("local, random", "testbed, proposed", "testbed, random")
+    ours, ordered, random = (one(rows_of("padres-random"), run=name) for name in names)
+    assert round(ours["moves"] / local["moves"], 1) == 1.4
+    assert round(random["moves"] / ordered["moves"], 1) == 3.2
+    spreads = [ordered[f"{metric}_spread{when}"] for metric in ("input", "output") for when in ("", "_before")]
+    assert sorted(spread > 0.1 for spread in spreads) == [False, False, True, True] and max(spreads) < 0.115
+    assert round(random["worst_output"]) == 5 and round(ordered["worst_output"], 2) == 0.78
+    assert round(random["delay_ms"], -2) == 6_400 and round(ordered["delay_ms"]) == 53
+
+
+def test_what_is_said_of_churn_follows_from_its_figures() -> None:
+    rows = rows_of("padres-churn")
+    assert all(max(row["input_spread"], row["output_spread"], row["delay_spread_ms"] / 100) <= 0.1 for row in rows)
+    for name in ("grouped", "individual"):
+        assert 2 * one(rows, run=name)["pie_per_s"] < one(rows, run=f"{name}, plain PIE")["pie_per_s"]
+
+
+def test_what_is_said_of_edges_follows_from_their_figures() -> None:
+    rows = rows_of("padres-edges")
+    assert all(row["sessions_at_rest"] == 0 and row["last_move_s"] <= 1_260 for row in rows)
+    apart = {row["run"]: max(row["input_spread"], row["output_spread"]) for row in rows}
+    assert {run for run, spread in apart.items() if spread > 0.1} == {"6"}
+    assert round(one(rows, run=2)["delay_ms"] / one(rows, run=8)["delay_ms"]) == 5
+
+
+def test_what_is_said_of_several_seeds_follows_from_their_figures() -> None:
+    adaptive, plain = (one(rows_of("padres-repeated"), run=name) for name in ("proposed", "plain PIE"))
+    assert round(1 - adaptive["pie_at_rest_per_s"] / plain["pie_at_rest_per_s"], 2) == 0.56
+    assert round(1 - adaptive["messages_each"] / plain["messages_each"], 2) == 0.67
+    for row in (adaptive, plain):
+        assert row["sessions_at_rest_before"] == row["sessions_at_rest"] == 0
+        assert row["input_error_percent"] < 8 and row["output_error_percent"] > 3

@@ -87,7 +87,7 @@ class BrokerClient:
         self._underway = asyncio.Semaphore(_UNDERWAY)
 
     async def __aenter__(self) -> BrokerClient:
-        """Connect. A broker that is not there is a ConnectionError, one that refuses us a FrameError."""
+        """Connect. A broker that is not there, or silent, is a ConnectionError, one that refuses us a FrameError."""
         connection, self.home = await self._connect(self._address)
         self._uplinks[self.home] = uplink = _Uplink(self.home, self._address, connection)
         self._spawn(uplink)
@@ -166,6 +166,11 @@ class BrokerClient:
         connection = Connection(reader, writer, _MESSAGE_BYTES)
         try:
             broker = await call(connection, self._secret, self.name, "client", _HANDSHAKE_S)
+        except TimeoutError:
+            await connection.close()
+            raise ConnectionError(
+                f"{address} did not finish the handshake within {_HANDSHAKE_S:g} s; is it a broker, or is it too busy?"
+            ) from None
         except BaseException:
             await connection.close()
             raise

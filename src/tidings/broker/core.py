@@ -49,7 +49,7 @@ from tidings.broker.messages import (
     Transit,
 )
 from tidings.broker.queries import Queries
-from tidings.model import QueryError
+from tidings.model import Publication, QueryError
 from tidings.simulate import control
 from tidings.simulate.messages import UNLIMITED
 from tidings.simulate.routing import LOCAL, Advertise, Forward, Routing, Unadvertise, Want
@@ -308,10 +308,10 @@ class BrokerCore:
         return Order(subscriber, message)
 
     def _publish(
-        self, attributes: control.Attributes, message: Message, *, in_order: bool = False, ttl: int = UNLIMITED
+        self, publication: Publication, message: Message, *, in_order: bool = False, ttl: int = UNLIMITED
     ) -> ToItself:
         payload = cast(Coordination, message)
-        return ToItself(Transit(control.publication(attributes), payload=payload, in_order=in_order, ttl=ttl))
+        return ToItself(Transit(publication, payload=payload, in_order=in_order, ttl=ttl))
 
     def _subscribe_control(self, cluster: str, name: str, text: str) -> list[Outcome]:
         key, query = (cluster, name), self.queries.number(text)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from math import inf
 from random import Random
 
@@ -172,6 +173,7 @@ def _topology(random: Random) -> Topology:
     return Topology(machines, tuple(clusters))
 
 
+@cache
 def _quotes(symbol: str) -> list[Publication]:
     return [
         Publication(f"{symbol}{volume}", attributes={"class": "STOCK", "symbol": symbol, "volume": volume})

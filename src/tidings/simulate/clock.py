@@ -21,6 +21,8 @@ class Clock:
     (10, 2)
     """
 
+    __slots__ = ("_count", "_draw", "_heap", "now")
+
     def __init__(self, seed: int) -> None:
         self.now = 0.0
         self._draw = Random(seed).random
@@ -34,18 +36,18 @@ class Clock:
 
     def at(self, time: float, call: Callable[..., object], *args: object) -> None:
         """Call at that time, or now if it is over."""
-        self._count += 1
+        self._count = count = self._count + 1
         now = self.now
-        heappush(self._heap, (time if time > now else now, self._draw(), self._count, call, args))
+        heappush(self._heap, (time if time > now else now, self._draw(), count, call, args))
 
     def after(self, delay: float, call: Callable[..., object], *args: object) -> None:
-        self._count += 1
-        heappush(self._heap, (self.now + delay, self._draw(), self._count, call, args))
+        self._count = count = self._count + 1
+        heappush(self._heap, (self.now + delay, self._draw(), count, call, args))
 
     def run(self, until: float) -> None:
         """Let all events up to that time happen."""
-        heap = self._heap
+        heap, pop = self._heap, heappop
         while heap and heap[0][0] <= until:
-            self.now, _, _, call, args = heappop(heap)
+            self.now, _, _, call, args = pop(heap)
             call(*args)
         self.now = until

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from tidings.balancing.padres import EdgeBalancer, HeadBalancer, Metric
 from tidings.balancing.padres.messages import Message, Pie
 from tidings.model import Publication
@@ -27,20 +29,21 @@ def local_load(cluster: str, metric: Metric | None, below: float | None) -> str:
     return _local(cluster) + condition
 
 
-def to_broker(broker: str) -> Attributes:
-    return {"class": "BALANCE", "to": broker}
+@cache
+def to_broker(broker: str) -> Publication:
+    return _publication({"class": "BALANCE", "to": broker})
 
 
-def load_of(pie: Pie) -> Attributes:
-    values: Attributes = {metric.value: pie.metrics.of(metric) for metric in Metric}
-    return {"class": "GLOBAL_PIE" if pie.is_global else "LOCAL_PIE", "cluster": pie.cluster} | values
+def load_of(pie: Pie) -> Publication:
+    kind: Attributes = {"class": "GLOBAL_PIE" if pie.is_global else "LOCAL_PIE", "cluster": pie.cluster}
+    return _publication(kind | {metric.value: pie.metrics.of(metric) for metric in Metric})
 
 
 def is_pie(payload: Message | None) -> bool:
     return isinstance(payload, Pie)
 
 
-def publication(attributes: Attributes) -> Publication:
+def _publication(attributes: Attributes) -> Publication:
     """Control publications with the same attributes are the same to all subscriptions, so they share an id."""
     return Publication(repr(sorted(attributes.items())), attributes=attributes)
 

@@ -34,11 +34,15 @@ class Link:
     A delayed message delays those behind it: a connection keeps the order.
     """
 
-    def __init__(self, clock: Clock, weather: Weather, random: Random, receive: Callable[[Packet], None]) -> None:
+    def __init__(
+        self, clock: Clock, weather: Weather, random: Random, sender: str, receive: Callable[[Packet, str], None]
+    ) -> None:
         self._clock = clock
         self._weather = weather
         self._random = random
-        self._receive = receive
+        self._sender = sender
+        self.receive = receive
+        """Takes what arrives, and from whom it is; another one when the receiver was started anew."""
         self._flying: deque[tuple[int, Packet]] = deque()
         self._latest = 0.0
         self._connection = 0
@@ -58,12 +62,13 @@ class Link:
             self._fly(packet)
 
     def _fly(self, packet: Packet) -> None:
-        latency = self._weather.latency_s
-        if self._weather.delay and self._random.random() < self._weather.delay:
-            latency += self._random.uniform(0, self._weather.longest_delay_s)
-        self._latest = max(self._latest, self._clock.now + latency)
+        weather = self._weather
+        lands = self._clock.now + weather.latency_s
+        if weather.delay and self._random.random() < weather.delay:
+            lands += self._random.uniform(0, weather.longest_delay_s)
+        self._latest = lands = max(lands, self._latest)
         self._flying.append((self._sent, packet))
-        self._clock.at(self._latest, self._land, self._connection)
+        self._clock.at(lands, self._land, self._connection)
 
     @property
     def flying(self) -> list[Packet]:
@@ -86,4 +91,4 @@ class Link:
         if number <= self._received:
             return
         self._received = number
-        self._receive(packet)
+        self.receive(packet, self._sender)

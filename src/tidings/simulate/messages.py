@@ -12,9 +12,11 @@ UNLIMITED = 1 << 30
 """A time to live that never ends."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class InFlight:
     """A publication on its way; ``number`` tells two with the same content apart.
+
+    Nobody changes one. It is not frozen because frozen ones take three times as long to make.
 
     ``ttl``: over how many links between clusters it may still go.
 
@@ -27,10 +29,6 @@ class InFlight:
     payload: Message | None = None
     in_order: bool = False
     ttl: int = UNLIMITED
-
-    @property
-    def is_control(self) -> bool:
-        return self.payload is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +66,15 @@ class Outgoing:
 
 @dataclass(slots=True)
 class MessageCounts:
-    """How many messages a broker has sent, by kind, and how many sessions it has begun as the one that gives."""
+    """How many messages a broker has sent, by kind, and how many sessions it has begun as the one that gives.
+
+    ``announced``: how often an edge broker has told its load; ``pie`` counts each message to a neighbour for that.
+    """
 
     publications: int = 0
     deliveries: int = 0
     pie: int = 0
+    announced: int = 0
     coordination: int = 0
     subscriptions: int = 0
     refused: int = 0
@@ -85,4 +87,4 @@ class MessageCounts:
 
 def has_priority(packet: Packet) -> bool:
     """Control messages overtake publications, unless they have to stay in order ([PADRES] 3.2)."""
-    return not isinstance(packet, InFlight) or (packet.is_control and not packet.in_order)
+    return type(packet) is not InFlight or (packet.payload is not None and not packet.in_order)

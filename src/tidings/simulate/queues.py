@@ -17,6 +17,8 @@ class PriorityServer(Generic[T]):
     Items of one priority keep their order. Iterating gives all that is not done yet.
     """
 
+    __slots__ = ("_clock", "_done", "_duration", "_first", "_is_stopped", "_rest", "_serving")
+
     def __init__(self, clock: Clock, duration: Callable[[T], float], done: Callable[[T, float], None]) -> None:
         self._clock = clock
         self._duration = duration

@@ -28,6 +28,7 @@ class WindowRecord:
     moves: int
     publications: int
     pie: int
+    announced: int
     coordination: int
     subscriptions: int
     sessions: int
@@ -87,7 +88,7 @@ class Span:
         return control / total if total else 0.0
 
     def rate(self, kind: str) -> float:
-        """Messages of one kind a second: pie, coordination or subscriptions."""
+        """Messages of one kind a second: pie, announced, coordination or subscriptions."""
         return float(sum(getattr(sample, kind) for sample in self.samples)) / (WINDOW_S * len(self.samples))
 
 
@@ -180,7 +181,7 @@ def _sample(world: World, at: float, counted: dict[str, int]) -> WindowRecord:
 
 
 def _counts(world: World) -> dict[str, int]:
-    kinds = ("publications", "pie", "coordination", "subscriptions", "sessions")
+    kinds = ("publications", "pie", "announced", "coordination", "subscriptions", "sessions")
     return {kind: sum(getattr(broker.counts, kind) for broker in world.brokers.values()) for kind in kinds}
 
 

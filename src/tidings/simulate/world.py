@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Literal
@@ -28,6 +28,10 @@ from tidings.simulate.universe import Universe
 
 Algorithm = Literal["proposed", "random", "none"]
 CLIENT_LATENCY_S = 0.001
+
+
+def _nobody(_packet: Packet, _sender: str) -> None:
+    """Who receives at a broker that was not started yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,12 +223,8 @@ class World:
         for one, other in self.topology.links:
             for sender, receiver in ((one, other), (other, one)):
                 random = self.random(f"{sender}>{receiver}")
-                found[sender, receiver] = Link(self.clock, self.rules.weather, random, self._receiver(sender, receiver))
+                found[sender, receiver] = Link(self.clock, self.rules.weather, random, sender, _nobody)
         return found
-
-    def _receiver(self, sender: str, receiver: str) -> Callable[[Packet], None]:
-        """The broker is looked up when something arrives: it may have been started anew."""
-        return lambda packet: self.brokers[receiver].receive(packet, sender)
 
     def _start(self, name: str) -> None:
         self._starts += 1
@@ -237,6 +237,8 @@ class World:
         if name in self.brokers:
             broker.counts = self.brokers[name].counts
         self.brokers[name] = broker
+        for other in links:
+            self.links[other, name].receive = broker.receive
         if self.rules.algorithm == "none":
             self._measure(broker)
         else:

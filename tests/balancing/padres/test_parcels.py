@@ -53,6 +53,21 @@ def test_load_goes_to_the_matcher_that_gains_least_input() -> None:
     assert moves == [Move(0, to=2)]
 
 
+def test_an_idle_matcher_gets_load_though_another_one_gains_less() -> None:
+    # All posts of matcher 0 are sent to matcher 1 as well, for parcel 8: it gains nothing by any. Matcher 2 is idle.
+    posts = [[parcel, 8] for parcel in range(8) for _ in range(3)] + [[parcel] for parcel in range(8) for _ in range(6)]
+    moves = OnParcels(costs=SMALL).plan(loads_of(posts, [1] * 9, 3), words([0] * 8 + [1], 3))
+    assert moves and {move.to for move in moves} == {2}
+
+
+def test_of_matchers_that_are_about_as_idle_the_one_takes_that_gains_least() -> None:
+    # As before, but matcher 2 has nearly as much as matcher 1.
+    posts = [[parcel, 8] for parcel in range(8) for _ in range(3)] + [[9]] * 22
+    posts += [[parcel] for parcel in range(8) for _ in range(6)]
+    moves = OnParcels(costs=SMALL).plan(loads_of(posts, [1] * 10, 3), words([0] * 8 + [1, 2], 3))
+    assert moves and {move.to for move in moves} == {1}
+
+
 def test_a_matcher_gives_until_both_are_close_and_no_more() -> None:
     posts = [[parcel] for parcel in range(8) for _ in range(3)]
     moves = OnParcels(costs=SMALL).plan(loads_of(posts, [1] * 8), words([0] * 8))

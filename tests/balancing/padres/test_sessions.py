@@ -155,6 +155,20 @@ def test_an_offer_that_comes_too_late_is_cancelled() -> None:
     assert status(taker) is Status.OK
 
 
+def test_a_broker_that_has_got_as_heavy_meanwhile_is_left_alone() -> None:
+    """What B1 has heard of B2 is old: with Adaptive PIE it does not hear that B2 has got heavier."""
+    giver, taker, request = asked()
+    taker.view.subscribers += [f"s{n}-75" for n in range(20, 30)]  # type: ignore[attr-defined]  # 0.75 beside 0.8
+    [reply] = sent(taker.on(request, 2), Reply)
+    effects = giver.on(reply, 3)
+    assert effects == [Send("B2", Cancel(request.session))]
+    assert status(giver) is Status.OK
+    taker.on(Cancel(request.session), 4)
+    assert status(taker) is Status.OK
+    assert giver.on(Tick("detect"), 30)[:-1] == []  # now it knows
+    assert sent(giver.on(Tick("detect"), 60), Request) == []
+
+
 def test_nothing_to_move_ends_the_session_and_is_remembered() -> None:
     giver, taker = edge("B1", ["s1-800"]), edge("B2", [])
     giver.on(pie_of(taker, 0), 0)

@@ -49,6 +49,15 @@ class Detection:
             return []
         return self._ordered(ours, others, Metric, at_least=None)
 
+    def is_due(self, action: Action, ours: Metrics, theirs: Metrics) -> bool:
+        """Whether the other broker, as it says itself now, is still one to ask: what was heard of it may be old.
+
+        Departs from the paper. With Adaptive PIE nobody hears that a broker has got heavier than itself; sessions with
+        such brokers moved a few subscribers to and fro for ever.
+        """
+        limit = 0.0 if action.metric in self.overloads(ours) else self._limits[action.metric]
+        return difference(action.metric, ours, theirs, self._parameters.delay_normalization_factor_s) > limit
+
     def overloads(self, ours: Metrics) -> list[Metric]:
         """The offload actions against an overload. A CPU that is overloaded is one by its input ratio (Eq. 10)."""
         high = self._parameters.higher_overload_threshold

@@ -158,6 +158,8 @@ class EdgeBalancer(LoadBalancer):
             self.others[reply.sender] = replace(known, status=reply.status, metrics=metrics)
         if reply.offer is None:
             return self.giving.next(now)
+        if not self.detection.is_due(self.giving.action, self.metrics, reply.offer.load.metrics):
+            return [Send(reply.sender, Cancel(reply.session)), *self.giving.next(now)]
         self._state.begin()
         return self.giving.accepted(reply.offer)
 

@@ -8,7 +8,9 @@ Departs from the paper:
   mean load as what a matcher can do, so in a balanced cluster every input utilization ratio is 0.5.
 * Only input is balanced: matches are written where they are found, and the load has the work of matching in it.
 * All matchers are seen by one planner, so nobody is asked. As there, a matcher is in one session at a time.
-* Of several matchers that could take load, the one that gains the least input for what the giver is relieved of.
+* Of the idlest matchers that could take load, the one that gains the least input for what the giver is relieved of. The
+  idlest are those whose loads differ by no more than the threshold that triggers a session. (Of all of them before: an
+  idle matcher stayed idle as long as another one gained less.)
 * The paper has a covering set; here all vectors of the taker's parcels are joined: what it gets already costs nothing.
 """
 
@@ -24,7 +26,7 @@ from tidings.arrays import IdArray, IntArray
 from tidings.balancing.estimate import Estimate
 from tidings.balancing.loads import Loads, Touches
 from tidings.balancing.padres.detection import Detection
-from tidings.balancing.padres.messages import Pie, Status
+from tidings.balancing.padres.messages import Action, Pie, Status
 from tidings.balancing.padres.metrics import Metrics
 from tidings.balancing.padres.parameters import Parameters
 from tidings.balancing.padres.press import Key, LoadProfile
@@ -112,13 +114,18 @@ class OnParcels:
             others = {name: other for name, other in _others(pies, pie).items() if name not in engaged}
             actions = Detection(self.parameters).detect(pie.metrics, others) if pie.broker not in engaged else []
             giver = int(pie.broker)
-            deals = [_Deal(estimate, profile, owner, giver, int(action.broker), self) for action in actions]
+            deals = [_Deal(estimate, profile, owner, giver, action, self) for action in actions]
             good = [deal for deal in deals if deal.parcels and self._is_better(estimate, owner, deal.owner)]
             if good:
-                best = min(good, key=lambda deal: deal.gained / deal.relieved)
+                best = self._best(good)
                 owner = best.owner
                 engaged |= {pie.broker, str(best.taker)}
         return [Move(int(parcel), int(owner[parcel])) for parcel in np.flatnonzero(owner != mapping.owner)]
+
+    def _best(self, deals: list[_Deal]) -> _Deal:
+        """Of those with the idlest takers, the one that adds least input for what the giver is relieved of."""
+        idlest = max(deal.difference for deal in deals) - self.parameters.local_ratio_triggering_threshold
+        return min((deal for deal in deals if deal.difference >= idlest), key=lambda deal: deal.gained / deal.relieved)
 
     @staticmethod
     def _is_better(estimate: Estimate, before: IdArray, after: IdArray) -> bool:
@@ -131,9 +138,10 @@ class _Deal:
     """What one matcher would give to another one, [PADRES] 5.1: what adds least to the taker's input first."""
 
     def __init__(
-        self, estimate: Estimate, profile: LoadProfile, owner: IdArray, giver: int, taker: int, rule: OnParcels
+        self, estimate: Estimate, profile: LoadProfile, owner: IdArray, giver: int, action: Action, rule: OnParcels
     ) -> None:
-        self.taker = taker
+        self.taker = taker = int(action.broker)
+        self.difference = action.difference
         self.parcels: list[int] = []
         self.gained = self.relieved = 0.0
         self._profile, self._costs = profile, rule.costs
