@@ -19,6 +19,7 @@ from tidings.storage.record_log import RecordLog, is_damaged, read_records
 RECORDS = st.lists(st.binary(min_size=1, max_size=40), min_size=1, max_size=8)
 SIZE = st.sampled_from([3, 700, 5_000, 9_000])
 FATE = st.sampled_from(["whole", "whole", "full", "reopened"])
+ANY = bytes(range(256))
 
 
 def written(path: Path, records: list[bytes], position: int = 0) -> None:
@@ -44,7 +45,7 @@ def test_what_is_appended_is_read_from_any_position(
     written(path, then, ends[-1])
     assert read(path) == first + then
     start = min(skipped, len(first))
-    assert read(path, ends[start]) == (first + then)[start:] and not is_damaged(path, [*read_records(path)][-1][1])
+    assert read(path, ends[start]) == (first + then)[start:] and not is_damaged(path, [*read_records(path)][-1][1], ANY)
 
 
 @examples(100)
@@ -61,18 +62,20 @@ def test_a_record_that_was_being_written_is_not_there_and_the_next_one_is(
     path.write_bytes(content)
     found = read(path)
     assert found == records[:-1] or found == records  # it may have ended with zeros
-    assert not is_damaged(path, ends[len(found)])
+    assert not is_damaged(path, ends[len(found)], ANY)
     written(path, [b"next"], ends[len(found)])
     assert read(path) == [*found, b"next"]
 
 
-def test_a_damaged_record_before_a_whole_one_is_known(tmp_path: Path) -> None:
+@pytest.mark.parametrize("bit", range(8 * (8 + len(b"two"))))
+def test_a_damaged_record_before_a_whole_one_is_known_whichever_bit_it_is(tmp_path: Path, bit: int) -> None:
+    """Of its length, its checksum or its bytes."""
     written(tmp_path / "log", [b"one", b"two", b"three"])
     ends = [end for _, end in read_records(tmp_path / "log")]
     content = bytearray((tmp_path / "log").read_bytes())
-    content[ends[1] - 1] ^= 1
+    content[ends[0] + bit // 8] ^= 1 << bit % 8
     (tmp_path / "log").write_bytes(content)
-    assert read(tmp_path / "log") == [b"one"] and is_damaged(tmp_path / "log", ends[0])
+    assert read(tmp_path / "log") == [b"one"] and is_damaged(tmp_path / "log", ends[0], b"ot")
 
 
 def test_a_full_disk_is_told_and_the_record_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,5 +125,5 @@ def test_large_records_and_small_ones_are_read_in_order_and_none_of_those_that_f
             log.append(record)
             written_whole.append(record)
             found = [*read_records(path)]
-            assert [each for each, _ in found] == written_whole and not is_damaged(path, found[-1][1])
+            assert [each for each, _ in found] == written_whole and not is_damaged(path, found[-1][1], ANY)
         log.close()

@@ -22,7 +22,7 @@ from tidings.arrays.pages import checked, read_page, replace_json
 from tidings.model import DataError
 from tidings.storage.kept_block import KeptBlock
 from tidings.storage.kept_part import BLOCK, KeptPart, KeptParts
-from tidings.storage.kept_rows import KeptRow, KeptTable, unpacked
+from tidings.storage.kept_rows import MARKS, KeptRow, KeptTable, unpacked
 from tidings.storage.keys import LATEST
 from tidings.storage.record_log import RecordLog, is_damaged, read_records
 
@@ -280,7 +280,8 @@ def _problem_of(part: KeptPart, log: Path) -> str:
         read_log(part, log)
     except DataError as error:
         return f"{str(log)!r} cannot be read after {part.posts:,} publications: {error}"
-    return f"{str(log)!r} is damaged after {part.posts:,} publications" if is_damaged(log, part.position) else ""
+    is_bad = is_damaged(log, part.position, MARKS)
+    return f"{str(log)!r} is damaged after {part.posts:,} publications" if is_bad else ""
 
 
 def _page(path: Path, is_new: bool) -> dict[str, Any] | None:

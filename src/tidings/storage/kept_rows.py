@@ -35,6 +35,8 @@ Buffer = bytes | memoryview
 FloatArray = npt.NDArray[np.float64]
 
 _ONE, _MANY = b"p", b"t"
+MARKS = _ONE + _MANY
+"""What a record begins with."""
 _ROW = Struct("<cqqqqqddII")
 _TABLE = Struct("<cqqq")
 _INSTANT = "us"

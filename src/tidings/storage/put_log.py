@@ -13,7 +13,7 @@ from pathlib import Path
 from struct import Struct
 
 from tidings.model import DataError
-from tidings.storage.record_log import RecordLog, read_records, whole_record_after
+from tidings.storage.record_log import RecordLog, is_damaged, read_records
 from tidings.storage.spaces import PutTuple
 
 PART_BYTES = 32 << 20
@@ -22,7 +22,7 @@ MOST_BYTES = 256 << 20
 
 PART = "puts-"
 _MARK = b"PUTS"
-"""Each record begins with it, so that one behind a damaged one is found."""
+"""Each record begins with it; puts follow, or one of two words."""
 
 _END, _DROP = _MARK + b"end", _MARK + b"drop"
 _PUT = Struct(">qHI")
@@ -70,7 +70,7 @@ class PutLog:
                     part.buckets.update(bucket for bucket, _, _ in puts)
                     yield puts
             part.size_bytes = position
-            if is_ended == (number == numbers[-1]) or (not is_ended and whole_record_after(part.path, position, _MARK)):
+            if is_ended == (number == numbers[-1]) or (not is_ended and is_damaged(part.path, position, _MARK[:1])):
                 raise DataError(
                     f"Corruption: {part.path.name} is damaged after {position:,} bytes, or not the last one"
                 )

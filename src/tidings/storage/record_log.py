@@ -17,6 +17,8 @@ from pathlib import Path
 from struct import Struct
 from zlib import crc32
 
+import numpy as np
+
 from tidings.model import DataError
 
 STEP_BYTES = 1 << 20
@@ -139,25 +141,20 @@ def read_records(path: Path, position: int = 0) -> Iterator[tuple[bytes, int]]:
         yield record, position + at
 
 
-def is_damaged(path: Path, position: int) -> bool:
-    """Whether a whole record lies behind one that is not: a process that died leaves none."""
-    content = _rest(path, position)
-    if len(content) < _HEAD.size:
-        return False
-    length, _ = _HEAD.unpack_from(content)
-    return any(True for _ in read_records(path, position + _HEAD.size + length)) if length else any(content)
-
-
-def whole_record_after(path: Path, position: int, mark: bytes) -> bool:
-    """Whether a whole record that begins with ``mark`` lies anywhere behind a place where there is none, even if it
-    cannot be told how long the one there was."""
-    content = _rest(path, position)
-    at = content.find(mark, _HEAD.size + 1)
-    while at >= 0:
-        length, crc = _HEAD.unpack_from(content, at - _HEAD.size)
-        if length and crc32(content[at : at + length]) == crc:
-            return True
-        at = content.find(mark, at + 1)
+def is_damaged(path: Path, position: int, marks: bytes) -> bool:
+    """Whether a whole record, with one of these bytes as its first, lies anywhere behind a place where there is none: a
+    process that died leaves none. It may be a length that is damaged, so the next record may begin at any byte."""
+    content = memoryview(_rest(path, position))
+    for shift in range(min(4, len(content))):
+        lengths = np.frombuffer(content, "<u4", (len(content) - shift) // 4, shift)
+        first = np.frombuffer(content, np.uint8, -1, shift)[_HEAD.size :: 4]
+        lengths = lengths[: len(first)]
+        begins = shift + _HEAD.size + 4 * np.arange(len(first))
+        fits = np.isin(first, [*marks]) & (lengths > 0) & (begins + lengths <= len(content))
+        for begin, size in zip(begins[fits].tolist(), lengths[fits].tolist(), strict=True):
+            _, crc = _HEAD.unpack_from(content, begin - _HEAD.size)
+            if crc32(content[begin : begin + size]) == crc:
+                return True
     return False
 
 
