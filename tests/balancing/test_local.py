@@ -87,7 +87,7 @@ def test_phase_2_gives_by_the_least_size_and_at_most_half_of_the_difference() ->
 def test_pairs_are_measured_where_matchers_have_counted_what_they_looked_at() -> None:
     # Matcher 0 has 20 posts and 10 queries, and looked at 400 entries: two for each pair. Matcher 1: 10, 5, and one.
     loads = loads_of([[0]] * 10 + [[1]] * 10 + [[2]] * 10, [5, 5, 5])
-    loads.matchers.posts[:], loads.matchers.candidates[:] = [40, 10], [800, 50]  # more posts than are remembered
+    loads.matchers.posts[:], loads.matchers.compared[:] = [40, 10], [800, 50]  # more posts than are remembered
     estimate = Estimate(loads, words([0, 0, 1]), PAIRS_ONLY, "measured")
     assert estimate.matchers(np.array([0, 0, 1], dtype=np.int32)).tolist() == [400, 50]
     assert estimate.parcels.tolist() == [200, 200, 50]

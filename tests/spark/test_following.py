@@ -65,7 +65,7 @@ def test_a_plan_knows_what_matchers_looked_at_in_the_batch_that_made_it_due(
 
     def plan(_: Local, loads: Loads, mapping: Mapping) -> list[Move]:
         assert mapping.matchers == 3
-        seen.append(loads.matchers.candidates.tolist())
+        seen.append(loads.matchers.compared.tolist())
         return []
 
     monkeypatch.setattr(Local, "plan", plan)

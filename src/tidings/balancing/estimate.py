@@ -44,7 +44,7 @@ class Estimate:
         work, count = self.loads.matchers, self.mapping.matchers
         posts = self.loads.touches.by_matcher(self.mapping.owner, count)
         pairs = cell_load(posts, np.bincount(self.mapping.owner, self.loads.filed, count))
-        each: FloatArray = work.candidates / np.maximum(work.posts, 1) * posts
+        each: FloatArray = work.compared / np.maximum(work.posts, 1) * posts
         if not each.any():
             each = np.bincount(self.mapping.owner, self._entries, count).astype(np.float64)
         found: FloatArray = np.where(pairs > 0, each / np.maximum(pairs, 1), each.sum() / max(float(pairs.sum()), 1.0))
@@ -80,9 +80,23 @@ class Estimate:
         return found
 
     @cached_property
+    def _matches(self) -> FloatArray:
+        """The matches found for each parcel: those of its owner are divided by the entries that the router sees."""
+        work, owner, count = self.loads.matchers, self.mapping.owner, self.mapping.matchers
+        posts = self.loads.touches.by_matcher(owner, count)
+        each: FloatArray = work.found / np.maximum(work.posts, 1) * posts
+        entries = np.maximum(np.bincount(owner, self._entries, count), 1)
+        return np.asarray((each / entries)[owner] * self._entries)
+
+    @cached_property
+    def _moving_along(self) -> FloatArray:
+        """What goes with a parcel whoever has it: its changes and its matches."""
+        return self._changes + self.costs.match * self._matches
+
+    @cached_property
     def parcels(self) -> FloatArray:
         """The load of each parcel, as if it were alone."""
-        found: FloatArray = self.costs.of(self._pairs, self.posts, 0, 0) + self._changes
+        found: FloatArray = self.costs.of(self._pairs, self.posts, 0, 0) + self._moving_along
         return found
 
     def matchers(self, owner: IdArray) -> FloatArray:
@@ -92,7 +106,7 @@ class Estimate:
         entries, filed = (np.bincount(owner, own, count) for own in (self._entries, self.loads.filed))
         pairs = entries if self.formula == "counted" else cell_load(posts, filed)
         pairs = self._looked_at * pairs if self.formula == "measured" else pairs
-        found: FloatArray = self.costs.of(pairs, posts, 0, 0) + np.bincount(owner, self._changes, count)
+        found: FloatArray = self.costs.of(pairs, posts, 0, 0) + np.bincount(owner, self._moving_along, count)
         return found
 
     @cached_property

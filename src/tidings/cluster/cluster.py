@@ -343,7 +343,7 @@ class Cluster:
         rows, ids = sent[found.rows()], found.ids().cast(pa.large_string()).combine_chunks()
         kept = np.flatnonzero(once(rows, ids, matcher, routes, member.homes))
         ms = (time.perf_counter() - began) * 1e3
-        self._counting.matched(matcher, len(sent), found.counters.candidates, len(kept), ms)
+        self._counting.matched(matcher, len(sent), found.counters.compared, len(rows), ms)
         return rows[kept], ids.take(pa.array(kept))
 
     def work(self) -> WorkDone:

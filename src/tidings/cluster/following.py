@@ -189,6 +189,6 @@ def work_of(reports: Iterable[MatcherReport], matchers: int) -> WorkDone:
     """What matchers did in a batch; one that is not told of did nothing."""
     work = WorkDone.none(matchers)
     for report in reports:
-        work.posts[report.matcher], work.candidates[report.matcher] = report.posts, report.candidates
-        work.matches[report.matcher], work.ms[report.matcher] = report.matches, report.ms
+        work.posts[report.matcher], work.compared[report.matcher] = report.posts, report.compared
+        work.found[report.matcher], work.ms[report.matcher] = report.found, report.ms
     return work

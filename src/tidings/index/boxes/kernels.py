@@ -276,7 +276,8 @@ def match_boxes(first_row, terms, term_offsets, numbers, points, token_offsets, 
     ``boxes`` int32[4, entries]. The entries from e to e + |runs[e]| compare the same slots; if runs[e] > 0 they have no
     stream, and their queries no other entries. ``masks`` uint32[terms], which rows have a term, and ``query_masks``
     uint32[queries], which have a query already, are scratch, all 0 before and after. A box is compared with all the
-    rows at once that have its guard: most have either all or none of them inside.
+    rows at once that have its guard: most have either all or none of them inside. ``counters`` int64[4] adds up in the
+    last one how many comparisons were spared by that.
     """
     rows = len(term_offsets) - 1
     found = 0
@@ -303,6 +304,7 @@ def match_boxes(first_row, terms, term_offsets, numbers, points, token_offsets, 
             if g < len(guards):
                 e, end, all_rows = starts[guards[g]], starts[guards[g] + 1], masks[guards[g]]
                 counters[0] += (end - e) * _bits_in(all_rows)
+                counters[3] += (end - e) * (_bits_in(all_rows) - 1)
             fresh = True
             while e < end or (n > 0 and g == len(guards)):
                 others = e < end and (slots[tests[e], 0] != slot_a or slots[tests[e], 1] != slot_b)
