@@ -135,6 +135,11 @@ class Loads:
     touches: Touches
     churn: Churn
 
+    @property
+    def posts(self) -> int:
+        """How many posts matchers got since the last move: one that goes to two counts twice."""
+        return int(self.matchers.posts.sum())
+
     @classmethod
     def attributed(
         cls, matchers: WorkDone, parcels: WorkDone, filed: IntArray, touches: Touches, churn: Churn, owner: IdArray
