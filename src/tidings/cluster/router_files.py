@@ -9,6 +9,7 @@ from uuid import uuid4
 import numpy as np
 
 from tidings.arrays import IdArray, IntArray
+from tidings.arrays.files import open_verified
 from tidings.cluster.cluster import Cluster
 from tidings.cluster.filings import Filings, merged
 from tidings.cluster.older import Older
@@ -40,7 +41,11 @@ class RouterFiles:
         router: Router | None = None
         filings: list[Filings] = []
         for name in names:
-            newer, own = Router.open(self._folder / name), Filings.open(self._folder / name)
+            file = open_verified(self._folder / name)
+            newer, own = (
+                Router.of_file(file, None if router is None else router.owner),
+                Filings.open(self._folder / name),
+            )
             if router is None:
                 router = newer
             else:
@@ -72,6 +77,6 @@ class RouterFiles:
             is_used = change != 0
             is_used[filings.terms.ids] = True
             newer, numbers = router.part(is_used, change)
-            newer.save(self._folder / name, filings.renumbered(numbers).arrays(), extends=True)
+            newer.save(self._folder / name, filings.renumbered(numbers).arrays(), extends=saved.owner)
             self.names = (*self.names, name)
         self._saved = _Saved(router.filed, router.owner, len(holder.filings))

@@ -57,7 +57,7 @@ COSTS = LoadCosts(pair=1.7e-4, post=1.0, insertion=290.0, deletion=18.0)
 one process by ``python -m benchmarks balancing loads`` (docs/results/loads.json), beside a cost of each delivery and
 each change, which is the same for all matchers."""
 
-COUNTED = LoadCosts(pair=0.058, match=0.18)
+COUNTED = LoadCosts(pair=0.064, match=0.11)
 """Where a pair is a comparison with an entry, of one post or of several at once, fitted as well. Insertions and
 deletions count little: a pipeline compiles them beside its batches."""
 
