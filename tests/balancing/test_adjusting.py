@@ -51,7 +51,7 @@ def since_the_beginning(batches: int) -> Loads:
 
 def test_an_adjuster_waits_moves_and_waits_again() -> None:
     mapping = words([0] * 9 + [1])
-    adjuster = Adjuster(Local(heaviest=0, costs=LoadCosts(pair=0)), Detector(hits=3, pause=2))
+    adjuster = Adjuster(Local(heaviest=0, costs=LoadCosts(pair=0, insertion=0, deletion=0)), Detector(hits=3, pause=2))
     moves = [adjuster.look(since_the_beginning(batch), mapping) for batch in range(1, 6)]
     assert moves[:4] == [[]] * 4 and moves[4] and all(to == 1 for _, to in moves[4])
     again = [adjuster.look(since_the_beginning(batch), mapping) for batch in range(1, 6)]

@@ -109,7 +109,7 @@ def test_parcels_move_when_waiting_has_cost_as_much_as_moving() -> None:
     # 160 and 100 posts; three parcels with one query each even it out: 30 posts less in the time of 260 posts.
     posts = [[parcel] for parcel in range(26) for _ in range(10)]
     loads, mapping = loads_of(posts, [1] * 26), words([0] * 16 + [1] * 10)
-    policy = Local(costs=replace(POSTS_ONLY, move=29.0), aim=1.0)
+    policy = Local(costs=replace(POSTS_ONLY, insertion=28.0, deletion=1.0), aim=1.0)
     for times, moved in ((1, 0), (2, 0), (3, 3)):
         loads.matchers.posts[:] = [160 * times, 100 * times]
         assert len(policy.plan(loads, mapping)) == moved, times

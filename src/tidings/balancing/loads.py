@@ -41,6 +41,10 @@ class WorkDone:
         """What was done since then."""
         return WorkDone(*(getattr(self, field.name) - getattr(before, field.name) for field in fields(self)))
 
+    def __add__(self, other: WorkDone) -> WorkDone:
+        """What was done in both."""
+        return WorkDone(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
+
     def copy(self) -> WorkDone:
         """The same in arrays of its own."""
         return WorkDone(*(getattr(self, field.name).copy() for field in fields(self)))

@@ -16,8 +16,8 @@ Departs from the paper:
 * A matcher gives at most half of the difference: after a move wl is never more loaded than wo, as counted on the latest
   posts. A post that comes for several parcels counts once, so what is given away may relieve wo by less than its load.
 * What changes little is left alone, and so is what is not worth it yet: parcels move when the posts since the last move
-  would have been quicker by as much as the move costs. Who waits so long never loses more than twice what it could
-  not avoid, whatever comes (the ski rental problem).
+  would have been quicker by as much as the move costs, an insertion and a deletion for each subscription. Who waits so
+  long never loses more than twice what it could not avoid, whatever comes (the ski rental problem).
 """
 
 from __future__ import annotations
@@ -80,8 +80,9 @@ class Local:
                 break
         parcels = np.flatnonzero(trial.owner != mapping.owner)
         gain = before.max() - trial.loads().max()
-        times = loads.posts / max(remembered, 1) if loads.posts else 1.0
-        if gain <= _MINOR * before.max() or gain * times < self.costs.move * loads.filed[parcels].sum():
+        times = loads.posts / max(remembered, 1) if loads.posts else np.inf
+        each = self.costs.insertion + self.costs.deletion
+        if gain <= _MINOR * before.max() or gain * times < each * loads.filed[parcels].sum():
             return []
         return [Move(int(parcel), int(trial.owner[parcel])) for parcel in parcels]
 

@@ -25,8 +25,8 @@ Counts = npt.NDArray[np.integer[Any]] | npt.NDArray[np.floating[Any]] | float
 @dataclass(frozen=True, slots=True)
 class LoadCosts:
     """What one thing costs, in any unit of time: ``pair`` c1, to check one post against one query; ``post`` c2, to
-    handle a post; ``insertion`` c3 and ``deletion`` c4, to handle those of a query; ``match``, to find a match, and
-    ``move``, to carry a query to another matcher, which the paper does not have.
+    handle a post; ``insertion`` c3 and ``deletion`` c4, to handle those of a query; ``match``, to find a match, which
+    the paper does not have.
 
     >>> LoadCosts(pair=0.5, post=1, insertion=10, deletion=2).load(100, 8, 3)
     586.0
@@ -37,7 +37,6 @@ class LoadCosts:
     insertion: float = 5.0
     deletion: float = 1.0
     match: float = 0.0
-    move: float = 0.0
 
     def __post_init__(self) -> None:
         if not all(0 <= cost < np.inf for cost in astuple(self)) or not any(astuple(self)):
