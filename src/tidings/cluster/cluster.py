@@ -37,9 +37,9 @@ from tidings.placement import RAREST, Lasp, Placer
 from tidings.tables.checked import Publications
 from tidings.terms.sample import Sample
 
-_SPARE = 4
-"""So many segments more than the policy has may be there after moves: they write what they move, and the next change
-compacts."""
+SPARE_FILES = 4
+"""So many segments and files more than the policy has may be there after moves: these write what they move, and the
+next change makes one of many."""
 
 
 @dataclass(slots=True)
@@ -243,7 +243,7 @@ class Cluster:
             homes = Homes.of(ids.take(pa.array(here)), after.taken(here))
             member.homes = member.homes.changed(homes, ids.take(pa.array(np.concatenate([here, left]))))
             member.changes += 1
-            member.compact_if_due(more_segments=-_SPARE)
+            member.compact_if_due(more_segments=-SPARE_FILES)
         return Carried(count, size_bytes)
 
     def _filed(self, ids: pa.Array, rows: IntArray, matchers: IntArray) -> list[FiledEntries]:

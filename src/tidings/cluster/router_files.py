@@ -56,15 +56,15 @@ class RouterFiles:
             self._saved = _Saved(router.filed, router.owner, len(filings))
         return router, filings
 
-    def save(self, holder: Cluster | Older) -> None:
-        """Write how the router of a cluster, or of an older mapping, has changed; many small files become one."""
+    def save(self, holder: Cluster | Older, most: int = COMPACTION.max_segments) -> None:
+        """Write how the router of a cluster, or of an older mapping, has changed; ``most`` files become one."""
         router, saved = holder.router, self._saved
         if router is None or (saved.filed is router.filed and np.array_equal(saved.owner, router.owner)):
             return
         if not self.names and not len(router):
             return  # nobody has ever asked for anything
         name = f"{ROUTER}{uuid4().hex}.tidings"
-        if not self.names or len(self.names) >= COMPACTION.max_segments:
+        if not self.names or len(self.names) >= most:
             holder.tidy()
             if holder.router is not None:
                 router = holder.router

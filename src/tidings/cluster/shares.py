@@ -14,7 +14,7 @@ from uuid import uuid4
 import pyarrow as pa
 
 from tidings.analysis import Analyser
-from tidings.cluster.cluster import Carried, Cluster, Member
+from tidings.cluster.cluster import SPARE_FILES, Carried, Cluster, Member
 from tidings.cluster.homes import Homes
 from tidings.cluster.older import Older
 from tidings.cluster.router_files import RouterFiles
@@ -118,28 +118,29 @@ class Shares:
     def save(self) -> tuple[Part, ...]:
         """Write what is not in files yet, the router as well; the files of each share.
 
-        What a move has changed is written and nothing else: it is compacted when something else changes.
+        What a move has changed is written and nothing else: many files become one when something else changes.
         """
+        most = COMPACTION.max_segments + (SPARE_FILES if self._has_moved else 0)
         for matcher, member in enumerate(self._cluster.members):
             if member.changes != self._changes[matcher]:
                 if not self._has_moved:
                     member.compact_if_due(more_segments=1)  # the one that saving makes
                 segments = member.index.save_beside(self._store, member.index.unsaved())
-                self._parts[matcher] = Part(segments, self._saved_homes(matcher, member.homes))
+                self._parts[matcher] = Part(segments, self._saved_homes(matcher, member.homes, most))
                 self._changes[matcher], self._homes[matcher] = member.changes, member.homes
         self._has_moved = False
-        self._router.save(self._cluster)
+        self._router.save(self._cluster, most)
         if self._cluster.older is not None:
-            self._older.save(self._cluster.older)
+            self._older.save(self._cluster.older, most)
         return tuple(self._parts)
 
-    def _saved_homes(self, matcher: int, homes: Homes) -> tuple[str, ...]:
-        """The files of the homes of a matcher, with a new one for what has changed; many of these become one."""
+    def _saved_homes(self, matcher: int, homes: Homes, most: int) -> tuple[str, ...]:
+        """The files of the homes of a matcher, with a new one for what has changed; ``most`` become one."""
         names, change = self._parts[matcher].homes, homes.since(self._homes[matcher])
         if not len(homes) or not len(change):
             return names if len(homes) else ()
         name = f"{HOMES}{uuid4().hex}.tidings"
-        is_first = not names or len(names) >= COMPACTION.max_segments
+        is_first = not names or len(names) >= most
         (homes if is_first else change).save(self._store.path / name)
         return (name,) if is_first else (*names, name)
 
