@@ -57,8 +57,10 @@ one process by ``python -m benchmarks balancing loads`` (docs/results/loads.json
 each change, which is the same for all matchers."""
 
 COUNTED = LoadCosts(pair=0.064, match=0.11)
-"""Where a pair is a comparison with an entry, of one post or of several at once, fitted as well. Insertions and
-deletions count little: a pipeline compiles them beside its batches."""
+"""Where a pair is a comparison with an entry, of one post or of several at once. Fitted to 100,000 subscriptions by
+``python -m benchmarks balancing loads --queries 115000``; a later run (docs/results/loads-large.json), in which a
+comparison is quicker, has 0.052 and 0.12. Insertions and deletions count little: a pipeline compiles them beside its
+batches."""
 
 
 def cell_load(posts: Counts, queries: Counts) -> Any:
