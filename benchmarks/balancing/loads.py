@@ -219,11 +219,11 @@ def _fitted(units: list[_Unit]) -> dict[str, list[Any]]:
 
 
 _COUNTERS = {
-    "candidate": "candidates",
+    "candidate": "compared",
     "post": "posts",
     "insertion": "insertions",
     "deletion": "deletions",
-    "match": "matches",
+    "match": "found",
     "ms": "ms",
 }
 

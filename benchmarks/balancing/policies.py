@@ -62,6 +62,7 @@ def _figures(drift: Drift, sides: dict[str, Side]) -> dict[str, Any]:
         "times_as_many_moved_beside": [
             round(none.seconds(every) / side.seconds(every, waits=False), 3) for side in own
         ],
+        "times_as_many_by_busiest": [round(none.busiest(every) / side.busiest(every), 3) for side in own],
         "by_load": [round(none.load(every) / side.load(every), 3) for side in own],
         "by_load_moved_beside": [round(none.load(every) / side.load(every, waits=False), 3) for side in own],
         "largest_by_mean": [round(side.uneven(every), 3) for side in own],

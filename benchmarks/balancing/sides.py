@@ -8,6 +8,9 @@ What moving costs is told in two ways. *Waited for*: all that planning, moving a
 is added to the time of the cluster, as if everybody waited. *Beside*: nobody waits, as on Spark, where the driver
 compiles what moves beside the running batches.
 
+A third time is that of the *busiest* matcher: all that it took over the run, as if a queue were before each matcher and
+none waited for the others at the end of a batch, as in the paper's system.
+
 The same is told by counters, which have no noise: a batch is as long as its largest load, and a moved subscription
 costs an insertion and a deletion, for which everybody waits.
 """
@@ -19,6 +22,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+
 from benchmarks.balancing.world import LEARNED, Batch, World
 from benchmarks.matching import Advance, silent
 from tidings.analysis import ENGLISH
@@ -27,7 +32,7 @@ from tidings.cluster.shares import Shares
 from tidings.index.subscribers import with_all_columns
 from tidings.partitioning import Mapping as Owners
 from tidings.partitioning import Move
-from tidings.partitioning.load import COUNTED
+from tidings.partitioning.load import COUNTED, FloatArray
 
 WARM = 5
 """The first batches load kernels: they are not counted."""
@@ -39,13 +44,15 @@ _SAVES = 5
 @dataclass(slots=True)
 class Taken:
     """What a batch took: milliseconds to match of the slowest matcher, those of the slowest one with the changes
-    before; loads by counters; posts that came to matchers, one that goes to two counts twice; then what moved."""
+    before; loads by counters; posts that came to matchers, one that goes to two counts twice; the milliseconds of each
+    matcher; then what moved."""
 
     matching_ms: float
     changing_too_ms: float
     largest: float
     mean: float
     sent: int
+    ms: FloatArray
     moving_ms: float = 0.0
     parcels: int = 0
     carried: int = 0
@@ -80,7 +87,8 @@ class Side:
         loads = batch_loads(after - before, COUNTED)
         matching_ms, changing_too_ms = (float((after - since).ms.max()) for since in (changed, before))
         sent = int((after - before).posts.sum())
-        self.taken.append(Taken(matching_ms, changing_too_ms, float(loads.max()), float(loads.mean()), sent))
+        ms = (after - changed).ms
+        self.taken.append(Taken(matching_ms, changing_too_ms, float(loads.max()), float(loads.mean()), sent, ms))
         if len(self.taken) % _SAVES == 0:
             self.shares.save()
         if self.adjuster is not None:
@@ -112,6 +120,10 @@ class Side:
         own = self.taken[part]
         batches = sum(each.changing_too_ms if changes else each.matching_ms for each in own)
         return (batches + waits * sum(each.moving_ms for each in own)) / 1e3
+
+    def busiest(self, part: slice) -> float:
+        """How long the busiest matcher took for some batches."""
+        return float(np.sum([each.ms for each in self.taken[part]], axis=0).max()) / 1e3
 
     def load(self, part: slice, *, waits: bool = True) -> float:
         """The same by counters, in units of a post."""

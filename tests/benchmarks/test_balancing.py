@@ -71,7 +71,7 @@ def test_a_drift_is_measured_for_several_shares_of_regions_each_from_the_start(t
 def test_a_steady_workload_moves_nothing_after_it_has_settled(tmp_path: Path) -> None:
     world, steady = World.made(None, 10_000, 4_000, seed=1), Drift(2_000, 60, 4_000, 20_000, share=0.0)
     _, adjusted = drift.played(world, steady, tmp_path, Adjuster(), 4, silent)
-    assert len(adjusted.moved_at) <= 4 and max(adjusted.moved_at, default=0) < 45
+    assert 1 <= len(adjusted.moved_at) <= 2 and max(adjusted.moved_at) < 30
 
 
 def test_clusters_that_find_different_matches_are_refused(tmp_path: Path) -> None:

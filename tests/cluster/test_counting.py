@@ -32,11 +32,11 @@ def test_what_is_counted_for_parcels_is_what_their_matchers_did(seed: int) -> No
     assert np.array_equal(loads.parcels.insertions - loads.parcels.deletions, loads.filed)
     assert np.array_equal(loads.touches.by_matcher(mapping.owner, 4), loads.matchers.posts)
     assert np.array_equal(loads.touches.by_parcel(mapping.parcels.count), loads.parcels.posts)
-    assert np.all((loads.parcels.candidates > 0) == (loads.parcels.posts > 0))
-    busy = loads.matchers.candidates > 0
+    assert np.all((loads.parcels.compared > 0) == (loads.parcels.posts > 0))
+    busy = loads.matchers.compared > 0
     own = np.bincount(mapping.owner, loads.parcels.ms, 4)
     assert np.allclose(own[busy], loads.matchers.ms[busy])
-    assert np.all(np.bincount(mapping.owner, loads.parcels.matches, 4) <= loads.matchers.matches)
+    assert np.all(np.bincount(mapping.owner, loads.parcels.found, 4) <= loads.matchers.found)
 
 
 def test_each_matcher_counts_what_came_and_what_went() -> None:
@@ -70,3 +70,12 @@ def test_after_a_move_counting_begins_anew_but_what_is_filed_stays() -> None:
     loads = cluster.loads()
     assert np.array_equal(loads.filed, filed) and filed.sum() == 2
     assert loads.matchers.posts.sum() == loads.parcels.insertions.sum() == len(loads.touches.rows) == 0
+
+
+def test_a_matcher_counts_what_it_finds_also_where_another_delivers() -> None:
+    cluster = Cluster(Mapping.hashed(2), clock=lambda: NOW)
+    words = [f"w{n}" for n in range(20)]
+    cluster.change(pa.table({"id": ["a"], "query": [" OR ".join(words)]}))
+    delivered = cluster.deliver(pa.table({"id": ["p"], "text": [" ".join(words)]}))
+    work = cluster.work()
+    assert len(delivered.rows) == 1 and work.found.tolist() == [1, 1] and work.compared.tolist() == [20, 20]

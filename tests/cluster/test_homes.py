@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tidings.cluster import Homes
 from tidings.cluster.homes import found_along
@@ -36,3 +39,18 @@ def test_where_nobody_lives_elsewhere_a_match_is_found_where_its_row_goes(homes:
     routes, ids = sets(0b010, 0b001, 0b110), pa.array(["s", "s", "t"])
     assert found_along(np.array([0, 1, 2]), ids, 1, routes, homes).tolist() == [True, False, True]
     assert found_along(np.array([0, 2]), ids.slice(0, 2), 1, routes, homes).tolist() == [True, True]
+
+
+@given(st.lists(st.dictionaries(st.sampled_from("abcdef"), st.integers(0, 7), max_size=6), min_size=1, max_size=5))
+def test_homes_are_those_of_the_first_file_after_the_changes_in_the_others(
+    tmp_path_factory: pytest.TempPathFactory, versions: list[dict[str, int]]
+) -> None:
+    folder = tmp_path_factory.mktemp("homes")
+    own = [Homes.of(pa.array([*words], pa.string()), sets(*words.values())) for words in versions]
+    own[0].save(folder / "0")
+    for n, (before, now) in enumerate(pairwise(own), 1):
+        now.since(before).save(folder / f"{n}")
+        assert len(now.since(now)) == 0
+    again = Homes.open(*(folder / f"{n}" for n in range(len(own))))
+    found = dict(zip(again.ids.texts().to_pylist(), again.sets.words[:, 0].tolist(), strict=True))
+    assert found == {name: words for name, words in versions[-1].items() if words.bit_count() > 1}

@@ -111,7 +111,7 @@ def test_each_match_is_delivered_once_in_every_mapping_before_and_after_moves(ki
             delivered = cluster.deliver(posts)
             assert delivered.pairs() == sorted(oracle.match(posts).pairs()) != []
             loads = cluster.loads()
-            assert loads.matchers.matches.sum() >= len(delivered.rows)
+            assert loads.matchers.found.sum() >= len(delivered.rows)
             assert loads.parcels.posts[loads.filed == 0].sum() == 0 < loads.parcels.posts.sum()
             some = rng.sample(parcels.tolist(), 1 + len(parcels) // 3)
             cluster.move([Move(parcel, rng.randrange(5)) for parcel in some])
@@ -140,5 +140,5 @@ def test_a_parcel_that_moves_takes_its_load_along() -> None:
     assert cluster.loads().parcels.posts.sum() == 0
     assert len(cluster.deliver(posts).rows) == 8
     work = cluster.loads().matchers
-    assert work.posts.tolist() == [0, 0, 6, 0] and work.matches.tolist() == [0, 0, 8, 0]
+    assert work.posts.tolist() == [0, 0, 6, 0] and work.found.tolist() == [0, 0, 8, 0]
     assert [len(member.index) for member in cluster.members] == [0, 0, 2, 0]

@@ -175,7 +175,7 @@ def test_a_router_of_places_comes_back_from_files_of_which_only_the_first_has_th
         )
     )
     first.save(tmp_path / "first")
-    second.save(tmp_path / "second", extends=True)
+    second.save(tmp_path / "second", extends=first.owner)
     again = Router.open(tmp_path / "first", tmp_path / "second")
     first.extend(second)
     assert np.array_equal(first.route(posts).words, again.route(posts).words) and counts(first) == counts(again)

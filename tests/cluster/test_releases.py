@@ -405,7 +405,7 @@ def shares_of(release: Release) -> list[tuple[set[str], dict[str, list[int]]]]:
     for part in release.parts:
         filed, saved = Store(Path(release.folder), described(ENGLISH)).load(part.segments)
         index = GuardIndex.of_files(filed, saved, ENGLISH)
-        homes = Homes.open(Path(release.folder, part.homes)) if part.homes else None
+        homes = Homes.open(*(Path(release.folder, name) for name in part.homes)) if part.homes else None
         sets = {} if homes is None else dict(zip(homes.ids.texts().to_pylist(), homes.sets.words.tolist(), strict=True))
         found.append(({name for name in LETTERS if name in index}, sets))
     return found

@@ -180,7 +180,7 @@ def test_owners_that_make_no_sense_are_told(
 
 def test_a_router_of_the_format_before_is_refused_with_the_remedy(tmp_path: Path) -> None:
     write_arrays(tmp_path / "old", {"owners": np.array([-1, 3], dtype=np.int32)}, META)
-    with pytest.raises(DataError, match=r"format 1, and this tidings reads 5; compile the index again"):
+    with pytest.raises(DataError, match=r"format 1, and this tidings reads 6; compile the index again"):
         Router.open(tmp_path / "old")
 
 

@@ -142,3 +142,12 @@ def test_a_place_just_beyond_an_edge_is_outside(seed: int) -> None:
     assert sorted(index.match(table).pairs()) == sorted(expected) and expected
     for row in range(10):
         assert index.match(table.slice(row, 1)).pairs() == oracle.match(table.slice(row, 1)).pairs()
+
+
+@pytest.mark.parametrize(("rows", "groups"), [(1, 1), (32, 1), (33, 2), (200, 7)])
+def test_a_box_that_is_compared_with_32_rows_at_once_is_compared_once(rows: int, groups: int) -> None:
+    index, _ = indexed([Subscription(f"s{i}", parse(f"fire bounding_box:[149 -35 {152 + i} -32]")) for i in range(5)])
+    ids, there = [f"p{i}" for i in range(rows)], {"lon": [150.5] * rows, "lat": [-33.5] * rows}
+    table = pa.table({"id": ids, "text": ["fire"] * rows, **there})
+    counters = index.match(table).counters
+    assert (counters.candidates, counters.matches, counters.compared) == (5 * rows, 5 * rows, 5 * groups)

@@ -36,7 +36,7 @@ def test_a_row_that_has_no_room_leaves_all_bits_clear(room: int, is_chained: boo
     memory = np.zeros(ENTRIES // 32 + 2 + BEYOND, dtype=np.uint32)
     memory[-BEYOND:] = 7
     out = np.full(room, 32 * (len(memory) - BEYOND + 5), dtype=np.int32)
-    ends, counters = np.zeros(1, dtype=np.int64), np.zeros(3, dtype=np.int64)
+    ends, counters = np.zeros(1, dtype=np.int64), np.zeros(4, dtype=np.int64)
     publications = _one_row(np.array([TERM], dtype=np.int32))
     entries = firsts, no_tests, stream_offsets, no_stream, queries
     scratch = bits, memory[:-BEYOND], out, ends, counters
@@ -62,7 +62,7 @@ def test_guards_of_all_sizes_are_sifted_together(seed: int) -> None:
     terms = np.append(random.permutation(np.flatnonzero(has)), [-1, len(sizes), len(sizes) + 7]).astype(np.int32)
     bits = np.zeros(len(sizes) // 32 + 2, dtype=np.uint32)
     out, ends = np.zeros(starts[-1], dtype=np.int32), np.zeros(1, dtype=np.int64)
-    counters = np.zeros(3, dtype=np.int64)
+    counters = np.zeros(4, dtype=np.int64)
     entries = (
         starts,
         firsts,
@@ -74,7 +74,7 @@ def test_guards_of_all_sizes_are_sifted_together(seed: int) -> None:
     guards = np.repeat(np.arange(len(sizes)), sizes)
     matched = np.flatnonzero(has[guards] & has[firsts])
     assert sorted(out[: ends[0]].tolist()) == matched.tolist() and not bits.any()
-    assert counters.tolist() == [sizes[has].sum(), len(matched), len(matched)]
+    assert counters.tolist() == [sizes[has].sum(), len(matched), len(matched), 0]
 
 
 @pytest.mark.parametrize("is_recent", [True, False])

@@ -47,7 +47,9 @@ def skewed(home: PipelineFolder, registry: Registry, batches: int = 1, *, mappin
     Seen(home.seen).put([oracle.POSTS.table(300)], 0)
     for batch in range(batches):
         home.journal.put(Pin(batch, release.version, "partitioned", 3, AT, mapping))
-        home.journal.close(Report(batch, release.version, 300, 0, 9, 1.0, (MatcherReport(0, 300, 900, 9, 1.0),)))
+        home.journal.close(
+            Report(batch, release.version, 300, 0, 9, 1.0, (MatcherReport(0, 300, 900, 9, 1.0, compared=900),))
+        )
     return mapping
 
 
@@ -58,14 +60,14 @@ def test_a_plan_is_made_of_the_router_and_the_posts_that_are_kept(tmp_path: Path
     assert moves and {to for _, to in moves} <= {1, 2}
 
 
-def test_a_plan_knows_what_matchers_looked_at_in_the_batch_that_made_it_due(
+def test_a_plan_knows_what_matchers_looked_at_in_the_batches_that_made_it_due(
     tmp_path: Path, registry: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[list[int]] = []
 
     def plan(_: Local, loads: Loads, mapping: Mapping) -> list[Move]:
         assert mapping.matchers == 3
-        seen.append(loads.matchers.candidates.tolist())
+        seen.append(loads.matchers.compared.tolist())
         return []
 
     monkeypatch.setattr(Local, "plan", plan)

@@ -43,6 +43,7 @@ class Adjuster:
 
 
 def batch_loads(work: WorkDone, costs: LoadCosts) -> FloatArray:
-    """The load of each matcher: [PS2] Def. 1, with the entries that were looked at as pairs."""
-    loads: FloatArray = costs.of(work.candidates, work.posts, work.insertions, work.deletions)
+    """The load of each matcher: [PS2] Def. 1, with comparisons as pairs, and matches."""
+    loads: FloatArray = costs.of(work.compared, work.posts, work.insertions, work.deletions)
+    loads += costs.match * work.found
     return loads

@@ -44,14 +44,13 @@ class Estimate:
         work, count = self.loads.matchers, self.mapping.matchers
         posts = self.loads.touches.by_matcher(self.mapping.owner, count)
         pairs = cell_load(posts, np.bincount(self.mapping.owner, self.loads.filed, count))
-        each: FloatArray = work.candidates / np.maximum(work.posts, 1) * posts
+        each: FloatArray = work.compared / np.maximum(work.posts, 1) * posts
         if not each.any():
             each = np.bincount(self.mapping.owner, self._entries, count).astype(np.float64)
         found: FloatArray = np.where(pairs > 0, each / np.maximum(pairs, 1), each.sum() / max(float(pairs.sum()), 1.0))
         return found
 
-    @cached_property
-    def _pairs(self) -> FloatArray:
+    def _pairs_of(self, owner: IdArray) -> FloatArray:
         """The pairs of each parcel. Where pairs are measured, half of those of its posts with all queries of its owner,
         and of its queries with all posts: so the sum is that of the owner."""
         if self.formula == "counted":
@@ -59,7 +58,7 @@ class Estimate:
         if self.formula == "paper":
             found: FloatArray = cell_load(self.posts, self.loads.filed)
             return found
-        owner, count = self.mapping.owner, self.mapping.matchers
+        count = self.mapping.matchers
         posts, filed = (np.bincount(owner, own, count)[owner] for own in (self.posts, self.loads.filed))
         return np.asarray(self._looked_at[owner] * (self.posts * filed + posts * self.loads.filed) / 2)
 
@@ -80,20 +79,54 @@ class Estimate:
         return found
 
     @cached_property
+    def _matches(self) -> FloatArray:
+        """The matches found for each parcel: those of its owner are divided by the entries that the router sees."""
+        work, owner, count = self.loads.matchers, self.mapping.owner, self.mapping.matchers
+        posts = self.loads.touches.by_matcher(owner, count)
+        each: FloatArray = work.found / np.maximum(work.posts, 1) * posts
+        entries = np.maximum(np.bincount(owner, self._entries, count), 1)
+        return np.asarray((each / entries)[owner] * self._entries)
+
+    @cached_property
+    def _moving_along(self) -> FloatArray:
+        """What goes with a parcel whoever has it: its changes and its matches."""
+        return self._changes + self.costs.match * self._matches
+
+    @cached_property
     def parcels(self) -> FloatArray:
         """The load of each parcel, as if it were alone."""
-        found: FloatArray = self.costs.of(self._pairs, self.posts, 0, 0) + self._changes
+        return self.parcels_of(self.mapping.owner)
+
+    def parcels_of(self, owner: IdArray) -> FloatArray:
+        """The same if ``owner[p]`` has parcel p."""
+        found: FloatArray = self.costs.of(self._pairs_of(owner), self.posts, 0, 0) + self._moving_along
+        return found
+
+    @cached_property
+    def sums(self) -> dict[str, FloatArray]:
+        """What the parcels of a matcher add up to, as :meth:`load_of` takes it."""
+        return {
+            "entries": self._entries.astype(np.float64),
+            "filed": self.loads.filed.astype(np.float64),
+            "along": self._moving_along,
+        }
+
+    def load_of(
+        self, matcher: int | IntArray, posts: IntArray, entries: FloatArray, filed: FloatArray, along: FloatArray
+    ) -> FloatArray:
+        """The load of a matcher that gets so many posts and whose parcels have these sums; of several at once."""
+        pairs = entries if self.formula == "counted" else cell_load(posts, filed)
+        pairs = self._looked_at[matcher] * pairs if self.formula == "measured" else pairs
+        found: FloatArray = self.costs.of(pairs, posts, 0, 0) + along
         return found
 
     def matchers(self, owner: IdArray) -> FloatArray:
-        """The load of each matcher if ``owner[p]`` has parcel p. Cost: a pass over the latest posts."""
+        """The load of each matcher if ``owner[p]`` has parcel p. Cost: a pass over the latest posts; where little
+        changes, a :class:`tidings.balancing.trial.Trial` costs less."""
         count = self.mapping.matchers
         posts = self.loads.touches.by_matcher(owner, count)
-        entries, filed = (np.bincount(owner, own, count) for own in (self._entries, self.loads.filed))
-        pairs = entries if self.formula == "counted" else cell_load(posts, filed)
-        pairs = self._looked_at * pairs if self.formula == "measured" else pairs
-        found: FloatArray = self.costs.of(pairs, posts, 0, 0) + np.bincount(owner, self._changes, count)
-        return found
+        sums = {name: np.bincount(owner, own, count).astype(np.float64) for name, own in self.sums.items()}
+        return self.load_of(np.arange(count), posts, **sums)
 
     @cached_property
     def regions(self) -> IntArray | None:

@@ -16,13 +16,14 @@ from tidings.partitioning.load import COUNTED, FloatArray
 class WorkDone:
     """Counters side by side: element i is of matcher i, or of parcel i. int64, but for ``ms`` (float64).
 
-    ``posts`` came, ``candidates`` entries were looked at, ``matches`` were delivered, ``insertions`` and ``deletions``
-    of subscriptions were made, all of that in ``ms`` milliseconds.
+    ``posts`` came, ``compared`` times an entry was looked at (one of a region with up to 32 posts at once), ``found``
+    matches were found, also those that another matcher delivers, ``insertions`` and ``deletions`` of subscriptions
+    were made, all of that in ``ms`` milliseconds.
     """
 
     posts: IntArray
-    candidates: IntArray
-    matches: IntArray
+    compared: IntArray
+    found: IntArray
     insertions: IntArray
     deletions: IntArray
     ms: FloatArray
@@ -30,8 +31,8 @@ class WorkDone:
     @classmethod
     def none(cls, count: int) -> WorkDone:
         """No work of so many."""
-        posts, candidates, matches, insertions, deletions = (np.zeros(count, dtype=np.int64) for _ in range(5))
-        return cls(posts, candidates, matches, insertions, deletions, np.zeros(count))
+        posts, compared, found, insertions, deletions = (np.zeros(count, dtype=np.int64) for _ in range(5))
+        return cls(posts, compared, found, insertions, deletions, np.zeros(count))
 
     def __len__(self) -> int:
         return len(self.posts)
@@ -39,6 +40,10 @@ class WorkDone:
     def __sub__(self, before: WorkDone) -> WorkDone:
         """What was done since then."""
         return WorkDone(*(getattr(self, field.name) - getattr(before, field.name) for field in fields(self)))
+
+    def __add__(self, other: WorkDone) -> WorkDone:
+        """What was done in both."""
+        return WorkDone(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
 
     def copy(self) -> WorkDone:
         """The same in arrays of its own."""
@@ -134,19 +139,24 @@ class Loads:
     touches: Touches
     churn: Churn
 
+    @property
+    def posts(self) -> int:
+        """How many posts matchers got since the last move: one that goes to two counts twice."""
+        return int(self.matchers.posts.sum())
+
     @classmethod
     def attributed(
         cls, matchers: WorkDone, parcels: WorkDone, filed: IntArray, touches: Touches, churn: Churn, owner: IdArray
     ) -> Loads:
         """Loads in which each parcel has its part of the matches and milliseconds of its owner.
 
-        Matchers count these for all their parcels together. Matches are divided by candidates, milliseconds by
-        candidates and posts, at what these cost.
+        Matchers count these for all their parcels together. Matches are divided by entries, milliseconds by
+        entries and posts, at what these cost.
         """
-        weights = COUNTED.of(parcels.candidates, parcels.posts, parcels.insertions, parcels.deletions)
-        matches = _divided(matchers.matches, parcels.candidates, owner).astype(np.int64)
+        weights = COUNTED.of(parcels.compared, parcels.posts, parcels.insertions, parcels.deletions)
+        found = _divided(matchers.found, parcels.compared, owner).astype(np.int64)
         ms = _divided(matchers.ms, weights, owner)
-        return cls(matchers, replace(parcels, matches=matches, ms=ms), filed, touches, churn)
+        return cls(matchers, replace(parcels, found=found, ms=ms), filed, touches, churn)
 
 
 def _divided(

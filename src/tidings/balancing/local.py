@@ -8,12 +8,16 @@ Departs from the paper:
 * A move changes owners and nothing else. So a cell that is to be split by text has several parcels beforehand
   (:class:`tidings.partitioning.finer.FinerParcels`): some of them go to wl. To merge is to move all that wo has of a
   cell that wl has a part of.
-* Not only one pair of matchers is looked at: the second heaviest gives to the second lightest, and so on.
-* What triggers a move and what it aims at are not the same: who is uneven by more than σ gives until the pair is even
-  by ``aim``. The paper leaves τ open. By σ alone a pair would end where it is uneven again by the next post.
+* Not only one pair of matchers is looked at: whoever is heaviest by then gives to the lightest one, until the largest
+  load is as near to the mean as is aimed at, or nothing lowers it any more. Nobody gives more than it has above the
+  mean, nor gets more than it has below, so what is carried once is not carried on.
+* What triggers a move and what it aims at are not the same: a plan is made where the largest load is more than σ times
+  the smallest, and it aims at less. The paper leaves τ open. By σ alone loads would be uneven again by the next post.
 * A matcher gives at most half of the difference: after a move wl is never more loaded than wo, as counted on the latest
   posts. A post that comes for several parcels counts once, so what is given away may relieve wo by less than its load.
-* What changes little is left alone.
+* What changes little is left alone, and so is what is not worth it yet: parcels move when the posts since the last move
+  would have been quicker by as much as the move costs, an insertion and a deletion for each subscription. Who waits so
+  long never loses more than twice what it could not avoid, whatever comes (the ski rental problem).
 """
 
 from __future__ import annotations
@@ -23,16 +27,18 @@ from typing import Protocol
 
 import numpy as np
 
-from tidings.arrays import IdArray, IntArray
-from tidings.balancing.detecting import UNEVEN
+from tidings.arrays import IntArray
+from tidings.balancing.detecting import UNEVEN, is_uneven
 from tidings.balancing.estimate import Estimate, Formula
 from tidings.balancing.loads import Loads
 from tidings.balancing.migration import SELECTORS, SelectorName
+from tidings.balancing.trial import Trial
 from tidings.model import DataError
 from tidings.partitioning import Mapping, Move
-from tidings.partitioning.load import COUNTED, LoadCosts
+from tidings.partitioning.load import COUNTED, FloatArray, LoadCosts
 
 _MINOR = 0.01
+_ROUNDS = 4
 
 
 class Balancer(Protocol):
@@ -60,102 +66,105 @@ class Local:
             raise DataError(f"a move aims at loads that differ by 1 to σ = {self.uneven:g} times, got {self.aim!r}")
 
     def plan(self, loads: Loads, mapping: Mapping) -> list[Move]:
-        """Cost: some passes over the latest posts for each pair of matchers."""
-        estimate = Estimate(loads, mapping, self.costs, self.formula)
-        owner, before = mapping.owner.copy(), estimate.matchers(mapping.owner)
-        rising = np.argsort(before, kind="stable").tolist()
-        for light, heavy in zip(rising[: len(rising) // 2], reversed(rising), strict=False):
-            if before[heavy] > self.uneven * before[light]:
-                relieved = _Pair(estimate, heavy, light, owner).relieved(self)
-                gain = before[heavy] - estimate.matchers(relieved)[heavy]
-                owner = relieved if gain > _MINOR * before[heavy] else owner
-        return [Move(int(parcel), int(owner[parcel])) for parcel in np.flatnonzero(owner != mapping.owner)]
+        """Cost: a pass over the latest posts, and what the parcels that are tried out were touched by."""
+        trial = Trial(Estimate(loads, mapping, self.costs, self.formula))
+        before, remembered = trial.loads(), trial.posts
+        if not is_uneven(before, self.uneven):
+            return []
+        for _ in range(_ROUNDS * mapping.matchers):
+            now = trial.loads()
+            rising = np.argsort(now, kind="stable").tolist()
+            if now[rising[-1]] <= self.aim * now.mean():
+                break
+            if not any(_Pair(trial, rising[-1], light).relieved(self) for light in rising[: len(rising) // 2]):
+                break
+        parcels = np.flatnonzero(trial.owner != mapping.owner)
+        gain = before.max() - trial.loads().max()
+        times = loads.posts / max(remembered, 1) if loads.posts else np.inf
+        each = self.costs.insertion + self.costs.deletion
+        if gain <= _MINOR * before.max() or gain * times < each * loads.filed[parcels].sum():
+            return []
+        return [Move(int(parcel), int(trial.owner[parcel])) for parcel in parcels]
 
 
 @dataclass(slots=True)
 class _Pair:
-    """Two matchers, ``heavy`` wo and ``light`` wl, and who owns what so far."""
+    """Two matchers, ``heavy`` wo and ``light`` wl, while it is tried out who owns what."""
 
-    estimate: Estimate
+    trial: Trial
     heavy: int
     light: int
-    owner: IdArray
 
-    def relieved(self, policy: Local) -> IdArray:
-        """The owners after both phases."""
+    def relieved(self, policy: Local) -> bool:
+        """Both phases; whether that has relieved wo. If not, nothing is changed."""
+        before, owner = self._loads(), self.trial.owner.copy()
         self._phase_1(policy.heaviest)
-        heavy, light = self._loads(self.owner)
-        if heavy > policy.aim * light:
-            self._phase_2(policy, heavy, light)
-        return self.owner
+        self._phase_2(policy)
+        if self._loads()[0] < (1 - _MINOR) * before[0]:
+            return True
+        self._take_back(np.flatnonzero(self.trial.owner != owner))
+        return False
 
-    def _loads(self, owner: IdArray) -> tuple[float, float]:
-        loads = self.estimate.matchers(owner)
+    def _loads(self) -> tuple[float, float]:
+        loads = self.trial.loads()
         return float(loads[self.heavy]), float(loads[self.light])
 
-    def _given(self, parcels: IntArray) -> IdArray:
-        owner = self.owner.copy()
-        owner[parcels] = self.light
-        return owner
+    def _take_back(self, parcels: IntArray) -> None:
+        self.trial.give(parcels, self.light, self.heavy)
 
     # ------------------------------------------------------------------------------------------------ Phase I
 
     def _phase_1(self, heaviest: int) -> None:
         """Split or merge the heaviest cells, where that lowers the sum of all loads."""
-        regions = self.estimate.regions
+        estimate, owner = self.trial.estimate, self.trial.owner
+        regions = estimate.regions
         if regions is None or not heaviest:
             return
-        at_heavy = np.where(self.owner == self.heavy, self.estimate.parcels, 0.0)
-        loads = np.bincount(regions, at_heavy)
-        for cell in np.argsort(-loads, kind="stable")[:heaviest].tolist():
-            offered = self._part_of(np.flatnonzero((regions == cell) & (self.estimate.loads.filed > 0)))
-            if not len(offered):
-                continue
-            before, owner = self.estimate.matchers(self.owner), self._given(offered)
-            after = self.estimate.matchers(owner)
-            if after.sum() < before.sum() and after[self.light] <= after[self.heavy]:
-                self.owner = owner
+        own = np.where(owner == self.heavy, estimate.parcels_of(owner), 0.0)
+        for cell in np.argsort(-np.bincount(regions, own), kind="stable")[:heaviest].tolist():
+            offered = self._part_of(np.flatnonzero((regions == cell) & (estimate.loads.filed > 0)), own)
+            before = sum(self._loads())
+            self.trial.give(offered, self.heavy, self.light)
+            heavy, light = self._loads()
+            if heavy + light >= before or light > heavy:
+                self._take_back(offered)
 
-    def _part_of(self, cell: IntArray) -> IntArray:
+    def _part_of(self, cell: IntArray, loads: FloatArray) -> IntArray:
         """What wo may give of a cell: all that it has of one that wl has a part of; of one that it has whole, of two
         halves by load the one with the smaller size."""
-        own: IntArray = cell[self.owner[cell] == self.heavy]
-        if np.any(self.owner[cell] == self.light):
+        owner = self.trial.owner[cell]
+        own: IntArray = cell[owner == self.heavy]
+        if np.any(owner == self.light):
             return own
         if len(own) < max(len(cell), 2):
             return own[:0]
         halves: tuple[list[int], list[int]] = [], []
         sums = [0.0, 0.0]
-        loads = self.estimate.parcels
         for parcel in own[np.argsort(-loads[own], kind="stable")].tolist():
             lighter = int(sums[1] < sums[0])
             halves[lighter].append(parcel)
             sums[lighter] += loads[parcel]
-        filed = self.estimate.loads.filed
+        filed = self.trial.estimate.loads.filed
         smaller = min(halves, key=lambda half: int(filed[half].sum()))
         return np.array(sorted(smaller), dtype=np.int64)
 
     # ------------------------------------------------------------------------------------------------ Phase II
 
-    def _phase_2(self, policy: Local, heavy: float, light: float) -> None:
+    def _phase_2(self, policy: Local) -> None:
         """Minimum cost migration of enough load to be as even as is aimed at, and of at most half of the difference."""
-        own = np.flatnonzero(self.owner == self.heavy)
-        loads, sizes = self.estimate.parcels[own], self.estimate.loads.filed[own]
+        heavy, light = self._loads()
+        mean = float(self.trial.loads().mean())
+        amount = min((heavy - policy.aim * light) / (1 + policy.aim), heavy - mean, mean - light)
+        if amount <= 0:
+            return
+        own = np.flatnonzero(self.trial.owner == self.heavy)
+        loads = self.trial.estimate.parcels_of(self.trial.owner)[own]
+        sizes = self.trial.estimate.loads.filed[own]
         loads = loads * heavy / max(float(loads.sum()), 1e-300)  # a post that came for two of them was one
         fits = loads <= (heavy - light) / 2
-        amount = (heavy - policy.aim * light) / (1 + policy.aim)
         places = SELECTORS[policy.select](sizes, np.where(fits, loads, 0.0), amount)
-        order = places[np.argsort(sizes[places] / loads[places], kind="stable")]
-        self.owner = self._given(own[order[: self._most(own[order])]])
-
-    def _most(self, parcels: IntArray) -> int:
-        """How many of these parcels wo can give before it has less than wl; they are given in order."""
-        low, high = 0, len(parcels)
-        while low < high:
-            middle = (low + high + 1) // 2
-            heavy, light = self._loads(self._given(parcels[:middle]))
-            if light <= heavy:
-                low = middle
-            else:
-                high = middle - 1
-        return low
+        chosen = own[places[np.argsort(sizes[places] / loads[places], kind="stable")]]
+        given = self.trial.give(chosen, self.heavy, self.light)
+        too_much = np.flatnonzero(given.light > given.heavy)
+        if len(too_much):
+            self._take_back(chosen[too_much[0] :])

@@ -37,6 +37,10 @@ from tidings.placement import RAREST, Lasp, Placer
 from tidings.tables.checked import Publications
 from tidings.terms.sample import Sample
 
+SPARE_FILES = 4
+"""So many segments and files more than the policy has may be there after moves: these write what they move, and the
+next change makes one of many."""
+
 
 @dataclass(slots=True)
 class Member:
@@ -239,7 +243,7 @@ class Cluster:
             homes = Homes.of(ids.take(pa.array(here)), after.taken(here))
             member.homes = member.homes.changed(homes, ids.take(pa.array(np.concatenate([here, left]))))
             member.changes += 1
-            member.compact_if_due()
+            member.compact_if_due(more_segments=-SPARE_FILES)
         return Carried(count, size_bytes)
 
     def _filed(self, ids: pa.Array, rows: IntArray, matchers: IntArray) -> list[FiledEntries]:
@@ -343,7 +347,7 @@ class Cluster:
         rows, ids = sent[found.rows()], found.ids().cast(pa.large_string()).combine_chunks()
         kept = np.flatnonzero(once(rows, ids, matcher, routes, member.homes))
         ms = (time.perf_counter() - began) * 1e3
-        self._counting.matched(matcher, len(sent), found.counters.candidates, len(kept), ms)
+        self._counting.matched(matcher, len(sent), found.counters.compared, len(rows), ms)
         return rows[kept], ids.take(pa.array(kept))
 
     def work(self) -> WorkDone:

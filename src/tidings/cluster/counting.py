@@ -29,12 +29,12 @@ class Counting:
         self._recent = deque[tuple[int, Touches, Churn]]()
         self._churn = Churn.none(parcels)
 
-    def matched(self, matcher: int, posts: int, candidates: int, matches: int, ms: float) -> None:
-        """A matcher got some posts and delivered some matches."""
+    def matched(self, matcher: int, posts: int, compared: int, found: int, ms: float) -> None:
+        """A matcher got some posts and found some matches."""
         work = self._matchers
         work.posts[matcher] += posts
-        work.candidates[matcher] += candidates
-        work.matches[matcher] += matches
+        work.compared[matcher] += compared
+        work.found[matcher] += found
         work.ms[matcher] += ms
 
     def changed(self, matcher: int, insertions: int, deletions: int, ms: float) -> None:
@@ -55,7 +55,7 @@ class Counting:
         """A table without bad rows was routed."""
         touches, count = touched(router, posts), len(self._parcels)
         self._parcels.posts[:] += touches.by_parcel(count)
-        self._parcels.candidates[:] += touches.entries_by_parcel(count)
+        self._parcels.compared[:] += touches.entries_by_parcel(count)
         self._recent.append((posts.num_rows, touches, self._churn if self._recent else Churn.none(count)))
         self._churn = Churn.none(count)
         while sum(rows for rows, _, _ in self._recent) - self._recent[0][0] >= RECENT_POSTS:
@@ -96,7 +96,7 @@ def loads_of(router: Router, posts: pa.Table) -> Loads:
     """Loads for posts like these, as a router would send them; no matcher has counted anything, and nothing changes."""
     count = len(router.owner)
     touches, parcels = touched(router, Publications.of(posts).table), WorkDone.none(count)
-    parcels.posts[:], parcels.candidates[:] = touches.by_parcel(count), touches.entries_by_parcel(count)
+    parcels.posts[:], parcels.compared[:] = touches.by_parcel(count), touches.entries_by_parcel(count)
     filed = by_parcel(router.parcels, router.filed, count)
     return Loads(WorkDone.none(router.matchers), parcels, filed, touches, Churn.none(count))
 

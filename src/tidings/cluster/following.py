@@ -30,13 +30,18 @@ from tidings.cluster.router import Router
 from tidings.cluster.seen import Seen
 from tidings.model import DataError
 from tidings.partitioning import Move
-from tidings.partitioning.load import COUNTED, FloatArray
+from tidings.partitioning.load import COUNTED
 from tidings.registry import Registry
 
 Scope = Literal["local", "global", "padres"]
 """Parcels move, or now and then all is divided anew as well, by [PS2]; or parcels move by [PADRES]."""
 
 _REST = 10
+_BESIDE = replace(COUNTED, insertion=0.0, deletion=0.0)
+"""What is moved is compiled beside the batches: nobody waits for it, so nothing has to be earned first."""
+
+_MOST_BATCHES = 96
+"""So many batches are looked at: what has not been uneven for longer than noise in these is even enough."""
 _log = logging.getLogger(__name__)
 
 
@@ -46,8 +51,9 @@ class Balance:
     with the ``scope`` ``"global"`` by its global adjustment as well (:mod:`tidings.balancing.globally`); or with
     ``"padres"`` by the decisions of [PADRES] (:mod:`tidings.balancing.padres.parcels`).
 
-    Something moves when the most loaded matcher had more than ``uneven`` times the load of the least loaded one in
-    ``hits`` batches in a row, not counting the ``pause`` batches after a move. ``select`` is the algorithm that chooses
+    Something moves when the most loaded matcher had more than ``uneven`` times the load of the least loaded one in the
+    sum of ``hits`` batches or more, and by more than their noise (:class:`tidings.balancing.detecting.Detector`), not
+    counting the ``pause`` batches after a move. ``select`` is the algorithm that chooses
     parcels, ``heaviest`` how many cells may be split or merged.
 
     Globally, a hybrid mapping is learned every ``check_s`` seconds. It is used for new subscriptions if the largest
@@ -96,7 +102,7 @@ class Balance:
     def policy(self) -> Balancer:
         if self.scope == "padres":
             return OnParcels()
-        return Local(uneven=self.uneven, heaviest=self.heaviest, select=self.select)
+        return Local(uneven=self.uneven, heaviest=self.heaviest, select=self.select, costs=_BESIDE)
 
     @property
     def policy_of_all(self) -> Global:
@@ -117,6 +123,8 @@ class PipelineBalancer:
         self._thread: threading.Thread | None = None
         self._rests_until = 0.0
         self._looked_at = -1
+        self._work: tuple[str, WorkDone] | None = None
+        self._told: dict[int, tuple[str, WorkDone]] = {}
 
     def look(self, batch: int) -> None:
         """After a batch: adjust what is due."""
@@ -147,15 +155,24 @@ class PipelineBalancer:
         pin = journal.pin(batch)
         if pin is None or mappings.newest(mappings.planned(pin.mapping)) != pin.mapping:
             return False
-        history: list[FloatArray] = []
-        for number in range(batch, self._looked_at, -1):
-            other, report = journal.pin(number), journal.report(number)
-            if other is None or report is None or other.mapping != pin.mapping or other.cut is not None:
+        history: list[WorkDone] = []
+        for number in range(batch, max(self._looked_at, batch - _MOST_BATCHES), -1):
+            found = self._work_of(number)
+            if found is None or found[0] != pin.mapping:
                 break
-            history.insert(0, batch_loads(work_of(report.loads, pin.matchers), COUNTED))
-            if len(history) == self._rule.pause + self._rule.hits:
-                break
-        return self._rule.detector.is_due(history)
+            history.insert(0, found[1])
+        self._work = (pin.mapping, sum(history[1:], history[0])) if history else None
+        return self._rule.detector.is_due([batch_loads(work, COUNTED) for work in history])
+
+    def _work_of(self, batch: int) -> tuple[str, WorkDone] | None:
+        """The mapping of a batch, and what its matchers did; None if that is not told, or if something was shed."""
+        if batch not in self._told:
+            pin, report = self._home.journal.pin(batch), self._home.journal.report(batch)
+            if pin is None or report is None or pin.cut is not None:
+                return None
+            self._told[batch] = pin.mapping, work_of(report.loads, pin.matchers)
+            self._told = {number: told for number, told in self._told.items() if number > batch - 2 * _MOST_BATCHES}
+        return self._told[batch]
 
     def plan(self) -> list[Move]:
         """The moves that would make loads more even, for posts like the latest."""
@@ -167,9 +184,8 @@ class PipelineBalancer:
             return []
         router = Router.open(*files)
         loads = loads_of(router, posts.slice(max(posts.num_rows - RECENT_POSTS, 0)))
-        pin, report = self._home.journal.pin(self._looked_at), self._home.journal.report(self._looked_at)
-        if pin is not None and report is not None and pin.mapping == key.mapping:
-            loads = replace(loads, matchers=work_of(report.loads, mapping.matchers))
+        if self._work is not None and self._work[0] == key.mapping:
+            loads = replace(loads, matchers=self._work[1])
         return self._rule.policy.plan(loads, mapping)
 
     def _adjust(self, is_global: bool, is_local: bool) -> None:
@@ -189,6 +205,6 @@ def work_of(reports: Iterable[MatcherReport], matchers: int) -> WorkDone:
     """What matchers did in a batch; one that is not told of did nothing."""
     work = WorkDone.none(matchers)
     for report in reports:
-        work.posts[report.matcher], work.candidates[report.matcher] = report.posts, report.candidates
-        work.matches[report.matcher], work.ms[report.matcher] = report.matches, report.ms
+        work.posts[report.matcher], work.compared[report.matcher] = report.posts, report.compared
+        work.found[report.matcher], work.ms[report.matcher] = report.found, report.ms
     return work

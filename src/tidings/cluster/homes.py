@@ -51,14 +51,45 @@ class Homes:
         texts = pa.concat_arrays([self.ids.texts().filter(pa.array(kept)), newer.ids.texts()])
         return Homes(StringTable.of(texts), MatcherSets(np.concatenate([self.sets.words[kept], newer.sets.words])))
 
+    def since(self, before: Homes) -> Homes:
+        """What has changed since then: those that are new or other ones, and with an empty set those that are gone."""
+        numbers = before.ids.find_many(self.ids.texts())
+        same = numbers >= 0
+        same[same] = (before.sets.words[numbers[same]] == self.sets.words[same]).all(axis=1)
+        gone = np.flatnonzero(self.ids.find_many(before.ids.texts()) < 0)
+        texts = [self.ids.texts().filter(pa.array(~same)), before.ids.texts().take(pa.array(gone))]
+        words = [self.sets.words[~same], np.zeros_like(before.sets.words[gone])]
+        return Homes(StringTable.of(pa.concat_arrays(texts)), MatcherSets(np.concatenate(words)))
+
+    def after(self, change: Homes) -> Homes:
+        """The homes after a change that :meth:`since` has told.
+
+        >>> homes = [
+        ...     Homes.of(pa.array(["s", "t"]), MatcherSets(np.array([[0b110], [last]], dtype=np.uint64)))
+        ...     for last in (0b11, 0b1)
+        ... ]
+        >>> [one.after(other.since(one)).ids.texts().to_pylist() for one, other in (homes, homes[::-1])]
+        [['s'], ['s', 't']]
+        """
+        texts = change.ids.texts()
+        return self.changed(Homes.of(texts, change.sets), texts)
+
     def save(self, path: Path) -> None:
         """Write them to a file."""
         write_arrays(path, {**self.ids.arrays(), _SETS: self.sets.words}, named(path, {"kind": _KIND}))
 
     @classmethod
-    def open(cls, path: Path) -> Homes:
-        """The homes of a file, mapped; what cannot be used is a DataError."""
-        return cls.of_file(open_verified(path))
+    def open(cls, path: Path, *changes: Path) -> Homes:
+        """The homes of a file, mapped, after the changes in others; what cannot be used is a DataError."""
+        return cls.of_files(open_verified(path), *(open_verified(change) for change in changes))
+
+    @classmethod
+    def of_files(cls, file: ArrayFile, *changes: ArrayFile) -> Homes:
+        """Those of files that are open."""
+        homes = cls.of_file(file)
+        for change in changes:
+            homes = homes.after(cls.of_file(change))
+        return homes
 
     @classmethod
     def of_file(cls, file: ArrayFile) -> Homes:

@@ -67,6 +67,8 @@ class MatcherReport:
     """How a batch went at one matcher. In the replicated layout, a matcher is a partition of the publications.
 
     ``copies_shed``: posts that it was spared in an overload; ``lost``: the matches that are missing for it, estimated.
+    ``compared``: how many times an entry was compared, with one post or with several at once; ``found``: the
+    matches with those that another matcher delivers.
     """
 
     matcher: int
@@ -76,6 +78,8 @@ class MatcherReport:
     ms: float
     copies_shed: int = 0
     lost: float = 0.0
+    compared: int = 0
+    found: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,8 @@ class Tally:
     kept publications with new subscriptions.
     ``sampled``: matches of publications that were spared from shedding, which would have been lost otherwise.
     ``graded``: (grade, publications that have it, their matches), where copies compete (:mod:`tidings.cluster.cut`).
+    ``compared``: how many times an entry was compared, with one publication or with several at once; ``found``: the
+    matches, also those that another matcher delivers.
     """
 
     stage: Literal["route", "match", "past"]
@@ -43,6 +45,8 @@ class Tally:
     ms: float
     sampled: int = 0
     graded: tuple[tuple[int, int, int], ...] = ()
+    compared: int = 0
+    found: int = 0
 
 
 @dataclass(frozen=True, slots=True)

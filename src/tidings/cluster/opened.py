@@ -94,14 +94,15 @@ class Opened:
     def _open(self, release: Release, matcher: int, folder: Path, before: OpenShare | None) -> OpenShare:
         part = release.parts[matcher]
         known = {} if before is None else before.files
-        names = (*part.segments, part.homes) if part.homes else part.segments
+        names = (*part.segments, *part.homes)
         files = {path: known.get(path) or open_verified(path) for path in (folder / name for name in names)}
         filed, saved = Store(folder, described(release.analyser)).load(part.segments, files.__getitem__)
         alike = (share.index for share in self._shares.values() if share.release.analyser == release.analyser)
         index = GuardIndex.of_files(
             filed, saved, release.analyser, before=next(alike, None) if before is None else before.index
         )
-        return OpenShare(release, index, Homes.of_file(files[folder / part.homes]) if part.homes else None, files)
+        homes = Homes.of_files(*(files[folder / name] for name in part.homes)) if part.homes else None
+        return OpenShare(release, index, homes, files)
 
 
 def _folder(release: Release, shipped: Path | None) -> Path:

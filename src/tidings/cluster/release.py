@@ -89,7 +89,7 @@ class Release:
     @property
     def files(self) -> frozenset[str]:
         """The names of all its files."""
-        named = {name for part in self.parts for name in (*part.segments, part.homes) if name}
+        named = {name for part in self.parts for name in (*part.segments, *part.homes)}
         return frozenset(named | {*self.routers, *self.older})
 
 

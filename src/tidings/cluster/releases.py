@@ -51,7 +51,7 @@ from tidings.placement import PlacementPolicy
 from tidings.registry import Follower, Registry, fold
 from tidings.terms.sample import Sample
 
-FORMAT = 6
+FORMAT = 7
 _SEGMENT = "segment-"
 _log = logging.getLogger(__name__)
 
@@ -372,7 +372,7 @@ class Releases:
                 raise ValueError(f"format {found['format']}, this tidings reads {FORMAT}")
             if found["format"] != FORMAT or found["language"] != described(self._analyser):
                 raise DataError(f"{str(path)!r} is of another format or for another analyser; name another folder")
-            parts = tuple(Part(tuple(part["segments"]), part["homes"]) for part in found["parts"])
+            parts = tuple(Part(tuple(part["segments"]), tuple(part["homes"])) for part in found["parts"])
             names = (tuple(found[kind]) for kind in ("routers", "older", "attributes"))
             release = self._release(key, str(found["mark"]), parts, *names)
             if not parts or not all(isinstance(name, str) for name in (*release.files, *release.attributes)):

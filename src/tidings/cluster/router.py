@@ -39,9 +39,10 @@ from tidings.tables.columns import place_columns
 from tidings.terms.dictionary import Dictionary
 from tidings.terms.reader import TermReader
 
-FORMAT = 5
+FORMAT = 6
 _KIND = "router"
 _OFFSETS, _PARCELS, _OWNER, _FILED, _CHANCES = "parcel_offsets", "parcels", "owner", "filed", "chances"
+_MOVED, _TO = "moved", "moved_to"
 
 
 class Numbered(NamedTuple):
@@ -263,13 +264,19 @@ class Router:
         """A router of the terms that it sends for, and the id there of each term, or -1."""
         return self.part(self._filed > 0, self._filed)
 
-    def save(self, path: Path, beside: NamedArrays | None = None, *, extends: bool = False) -> None:
+    def save(self, path: Path, beside: NamedArrays | None = None, *, extends: IdArray | None = None) -> None:
         """Write it to a file, with some other arrays beside its own.
 
-        One that only ``extends`` others has no grid of regions: that is in the first one.
+        One that only extends others has no grid of regions, since that is in the first one, and of the owners only
+        those that differ from what they ``extends``.
         """
         analyser = self.analyser
-        places = {} if self._gridt is None or extends else self._gridt.arrays()
+        places: NamedArrays = {_OWNER: self._owner}
+        if extends is not None:
+            moved = np.flatnonzero(extends != self._owner)
+            places = {_MOVED: moved, _TO: self._owner[moved]}
+        elif self._gridt is not None:
+            places |= self._gridt.arrays()
         meta: dict[str, JSON] = {
             "kind": _KIND,
             "format": FORMAT,
@@ -284,7 +291,6 @@ class Router:
                 **self._terms.saved(np.arange(len(self._terms), dtype=np.int32)),
                 _OFFSETS: self._parcels.offsets,
                 _PARCELS: self._parcels.parcels,
-                _OWNER: self._owner,
                 _FILED: self._filed,
                 _CHANCES: self._chances,
                 **places,
@@ -300,10 +306,20 @@ class Router:
     @classmethod
     def of_files(cls, file: ArrayFile, *newer: ArrayFile) -> Router:
         """That of files that are open."""
-        router = _of(file)
+        router = cls.of_file(file)
         for other in newer:
-            router.extend(_of(other))
+            router.extend(cls.of_file(other, router.owner))
         return router
+
+    @classmethod
+    def of_file(cls, file: ArrayFile, owner: IdArray | None = None) -> Router:
+        """What is in one file; in one that extends others, whose parcels have an ``owner``, that is what came."""
+        try:
+            return _loaded(file, owner)
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise DataError(
+                f"{str(file.path)!r} is no router ({error!r}); check the path, or build the file anew"
+            ) from None
 
 
 def _versions(terms: TermSets, keys: HashArray, offsets: IntArray, numbers: IdArray) -> IdArray:
@@ -313,16 +329,18 @@ def _versions(terms: TermSets, keys: HashArray, offsets: IntArray, numbers: IdAr
     return found
 
 
-def _of(file: ArrayFile) -> Router:
-    try:
-        return _loaded(file)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise DataError(
-            f"{str(file.path)!r} is no router ({error!r}); check the path, or build the file anew"
-        ) from None
+def _owner(arrays: NamedArrays, before: IdArray | None) -> IdArray:
+    """The owner of each parcel; where a file has only what has moved, after those before."""
+    if before is None or _OWNER in arrays:
+        return arrays[_OWNER]
+    moved, owner = arrays[_MOVED], before.copy()
+    if np.any((moved < 0) | (moved >= len(owner))):
+        raise ValueError("a parcel has moved that is not there")
+    owner[moved] = arrays[_TO]
+    return owner
 
 
-def _loaded(file: ArrayFile) -> Router:
+def _loaded(file: ArrayFile, before: IdArray | None) -> Router:
     meta: dict[str, Any] = file.meta
     if meta["kind"] == _KIND and meta.get("format", 1) != FORMAT:
         raise DataError(
@@ -330,7 +348,7 @@ def _loaded(file: ArrayFile) -> Router:
             "compile the index again"
         )
     language, stop_words, stemming = meta["analyser"]
-    parcels, owner = TermParcels(file.arrays[_OFFSETS], file.arrays[_PARCELS]), file.arrays[_OWNER]
+    parcels, owner = TermParcels(file.arrays[_OFFSETS], file.arrays[_PARCELS]), _owner(file.arrays, before)
     matchers, count = int(meta["matchers"]), int(meta["terms"])
     if meta["kind"] != _KIND or len(parcels) != count or not 1 <= matchers <= MAX_MATCHERS:
         raise ValueError("its arrays do not fit together")

@@ -9,6 +9,7 @@ from uuid import uuid4
 import numpy as np
 
 from tidings.arrays import IdArray, IntArray
+from tidings.arrays.files import open_verified
 from tidings.cluster.cluster import Cluster
 from tidings.cluster.filings import Filings, merged
 from tidings.cluster.older import Older
@@ -40,7 +41,11 @@ class RouterFiles:
         router: Router | None = None
         filings: list[Filings] = []
         for name in names:
-            newer, own = Router.open(self._folder / name), Filings.open(self._folder / name)
+            file = open_verified(self._folder / name)
+            newer, own = (
+                Router.of_file(file, None if router is None else router.owner),
+                Filings.open(self._folder / name),
+            )
             if router is None:
                 router = newer
             else:
@@ -51,15 +56,15 @@ class RouterFiles:
             self._saved = _Saved(router.filed, router.owner, len(filings))
         return router, filings
 
-    def save(self, holder: Cluster | Older) -> None:
-        """Write how the router of a cluster, or of an older mapping, has changed; many small files become one."""
+    def save(self, holder: Cluster | Older, most: int = COMPACTION.max_segments) -> None:
+        """Write how the router of a cluster, or of an older mapping, has changed; ``most`` files become one."""
         router, saved = holder.router, self._saved
         if router is None or (saved.filed is router.filed and np.array_equal(saved.owner, router.owner)):
             return
         if not self.names and not len(router):
             return  # nobody has ever asked for anything
         name = f"{ROUTER}{uuid4().hex}.tidings"
-        if not self.names or len(self.names) >= COMPACTION.max_segments:
+        if not self.names or len(self.names) >= most:
             holder.tidy()
             if holder.router is not None:
                 router = holder.router
@@ -72,6 +77,6 @@ class RouterFiles:
             is_used = change != 0
             is_used[filings.terms.ids] = True
             newer, numbers = router.part(is_used, change)
-            newer.save(self._folder / name, filings.renumbered(numbers).arrays(), extends=True)
+            newer.save(self._folder / name, filings.renumbered(numbers).arrays(), extends=saved.owner)
             self.names = (*self.names, name)
         self._saved = _Saved(router.filed, router.owner, len(holder.filings))

@@ -14,11 +14,11 @@ from uuid import uuid4
 import pyarrow as pa
 
 from tidings.analysis import Analyser
-from tidings.cluster.cluster import Carried, Cluster, Member
+from tidings.cluster.cluster import SPARE_FILES, Carried, Cluster, Member
 from tidings.cluster.homes import Homes
 from tidings.cluster.older import Older
 from tidings.cluster.router_files import RouterFiles
-from tidings.index import GuardIndex
+from tidings.index import COMPACTION, GuardIndex
 from tidings.index.store import Store, described
 from tidings.partitioning import Mapping
 from tidings.placement import RAREST, Placer
@@ -30,10 +30,11 @@ _UNSAVED = -1
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The files that one matcher opens: segments in order, and the homes of what lives elsewhere too, if any does."""
+    """The files that one matcher opens: segments in order, and the homes of what lives elsewhere too, if any does: all
+    of them, and then what has changed."""
 
     segments: tuple[str, ...]
-    homes: str = ""
+    homes: tuple[str, ...] = ()
 
 
 class Shares:
@@ -55,6 +56,8 @@ class Shares:
         self._cluster = Cluster(mapping, analyser, self._sample, placer)
         self._parts = [Part(()) for _ in self._cluster.members]
         self._changes = [_UNSAVED for _ in self._cluster.members]
+        self._homes = [member.homes for member in self._cluster.members]
+        self._has_moved = False
         self._router, self._older = RouterFiles(folder), RouterFiles(folder)
 
     @property
@@ -80,14 +83,16 @@ class Shares:
         """Hold what some files hold."""
         self._parts = list(parts)
         members = [self._opened(part) for part in self._parts]
-        self._changes = [member.changes for member in members]
+        self._changes, self._homes = [member.changes for member in members], [member.homes for member in members]
         router, filings = self._older.open(older)
         before = None if router is None else Older(router, filings)
         self._cluster.hold(members, *self._router.open(routers), before)
 
     def _opened(self, part: Part) -> Member:
         index = GuardIndex.of_files(*self._store.load(part.segments), self._analyser, self._sample)
-        homes = Homes.open(self._store.path / part.homes) if part.homes else self._cluster.no_homes()
+        homes = (
+            Homes.open(*(self._store.path / name for name in part.homes)) if part.homes else self._cluster.no_homes()
+        )
         return Member(index, homes)
 
     def change(self, table: pa.Table, ids: Iterable[str]) -> None:
@@ -96,6 +101,7 @@ class Shares:
 
     def move(self, mapping: Mapping) -> Carried:
         """Give parcels to the owners that they have in a mapping of the same parcels."""
+        self._has_moved = True
         return self._cluster.move_to(mapping)
 
     def adopt(self, mapping: Mapping) -> None:
@@ -110,23 +116,33 @@ class Shares:
         return self._cluster.retire()
 
     def save(self) -> tuple[Part, ...]:
-        """Write what is not in files yet, the router as well; the files of each share."""
+        """Write what is not in files yet, the router as well; the files of each share.
+
+        What a move has changed is written and nothing else: many files become one when something else changes.
+        """
+        most = COMPACTION.max_segments + (SPARE_FILES if self._has_moved else 0)
         for matcher, member in enumerate(self._cluster.members):
             if member.changes != self._changes[matcher]:
-                self._parts[matcher], self._changes[matcher] = self._written(member), member.changes
-        self._router.save(self._cluster)
+                if not self._has_moved:
+                    member.compact_if_due(more_segments=1)  # the one that saving makes
+                segments = member.index.save_beside(self._store, member.index.unsaved())
+                self._parts[matcher] = Part(segments, self._saved_homes(matcher, member.homes, most))
+                self._changes[matcher], self._homes[matcher] = member.changes, member.homes
+        self._has_moved = False
+        self._router.save(self._cluster, most)
         if self._cluster.older is not None:
-            self._older.save(self._cluster.older)
+            self._older.save(self._cluster.older, most)
         return tuple(self._parts)
 
-    def _written(self, member: Member) -> Part:
-        index = member.index
-        member.compact_if_due(more_segments=1)  # the one that saving makes
-        segments = index.save_beside(self._store, index.unsaved())
-        homes = f"{HOMES}{uuid4().hex}.tidings" if len(member.homes) else ""
-        if homes:
-            member.homes.save(self._store.path / homes)
-        return Part(segments, homes)
+    def _saved_homes(self, matcher: int, homes: Homes, most: int) -> tuple[str, ...]:
+        """The files of the homes of a matcher, with a new one for what has changed; ``most`` become one."""
+        names, change = self._parts[matcher].homes, homes.since(self._homes[matcher])
+        if not len(homes) or not len(change):
+            return names if len(homes) else ()
+        name = f"{HOMES}{uuid4().hex}.tidings"
+        is_first = not names or len(names) >= most
+        (homes if is_first else change).save(self._store.path / name)
+        return (name,) if is_first else (*names, name)
 
     def attributes(self) -> tuple[str, ...]:
         """The attributes that somebody asks about."""

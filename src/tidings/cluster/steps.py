@@ -65,7 +65,7 @@ class _Work:
         self.matcher = task.number
         self._seconds = 0.0
         self.posts = self.rejected = self.matches = self.sampled = 0
-        self.counters = Counters()
+        self.counters, self.found = Counters(), 0
         self._copies, self._matches = (np.zeros(GRADES, dtype=np.int64) for _ in range(2))
 
     def count(self, posts: pa.Table) -> None:
@@ -88,7 +88,8 @@ class _Work:
         counts = self.posts, self.rejected, self.counters.candidates, self.matches
         some = np.flatnonzero(self._copies).tolist()
         graded = tuple((grade, int(self._copies[grade]), int(self._matches[grade])) for grade in some)
-        return note(Tally(self._stage, self.matcher, *counts, round(1000 * self._seconds, 3), self.sampled, graded))
+        ms, compared = round(1000 * self._seconds, 3), self.counters.compared
+        return note(Tally(self._stage, self.matcher, *counts, ms, self.sampled, graded, compared, self.found))
 
 
 class StepMatches(NamedTuple):
@@ -310,6 +311,7 @@ def _matches(
 def _delivered(found: Deliveries, share: OpenShare, matcher: int, work: _Work) -> Deliveries:
     """Those that no other matcher delivers; what is counted of matches is counted here."""
     posts = cast("Publications", found.publications).table
+    work.found += len(found.rows)
     if share.homes is not None:
         routes = MatcherSets.from_column(posts[_ROUTE], share.release.matchers)
         ids = found.compact("subscription_id")

@@ -118,7 +118,7 @@ class Scratch:
         """The same and room for one publication, packed."""
         bits, query_bits = self.marks(queries, with_masks)
         if self._for_one is None:
-            ends, counters = np.zeros(1, dtype=np.int64), np.zeros(3, dtype=np.int64)
+            ends, counters = np.zeros(1, dtype=np.int64), np.zeros(4, dtype=np.int64)
             self._for_one = Pack(ROOM, (bits, query_bits, self.out, self.masks, ends, counters))
         return self._for_one
 

@@ -118,7 +118,7 @@ class Snapshot:
 
     def count(self, table: pa.Table | Publications) -> Counters:
         """How much work matching is, up to where it is known which queries matched, but not who asked for them."""
-        state, counters = self.state, np.zeros(3, dtype=np.int64)
+        state, counters = self.state, np.zeros(4, dtype=np.int64)
         for posts in _checked(table).batches(state.batch_rows):
             scratch = self.readers.scratch(state.terms)
             batch = scratch.reader.read(_by_place(state, posts).table, state.has_sequences)
@@ -146,7 +146,7 @@ class Snapshot:
         self, batch: Publications, now: int | IntArray | None, words: ReadWords | None
     ) -> tuple[list[Deliveries], Counters]:
         """Who is to get which publication of a batch."""
-        state, counters = self.state, np.zeros(3, dtype=np.int64)
+        state, counters = self.state, np.zeros(4, dtype=np.int64)
         posts, scratch = _by_place(state, batch), self.readers.scratch(state.terms)
         read = scratch.reader.read(posts.table, state.has_sequences)
         if words is not None:

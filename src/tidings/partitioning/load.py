@@ -25,7 +25,8 @@ Counts = npt.NDArray[np.integer[Any]] | npt.NDArray[np.floating[Any]] | float
 @dataclass(frozen=True, slots=True)
 class LoadCosts:
     """What one thing costs, in any unit of time: ``pair`` c1, to check one post against one query; ``post`` c2, to
-    handle a post; ``insertion`` c3 and ``deletion`` c4, to handle those of a query.
+    handle a post; ``insertion`` c3 and ``deletion`` c4, to handle those of a query; ``match``, to find a match, which
+    the paper does not have.
 
     >>> LoadCosts(pair=0.5, post=1, insertion=10, deletion=2).load(100, 8, 3)
     586.0
@@ -35,6 +36,7 @@ class LoadCosts:
     post: float = 1.0
     insertion: float = 5.0
     deletion: float = 1.0
+    match: float = 0.0
 
     def __post_init__(self) -> None:
         if not all(0 <= cost < np.inf for cost in astuple(self)) or not any(astuple(self)):
@@ -54,9 +56,11 @@ COSTS = LoadCosts(pair=1.7e-4, post=1.0, insertion=290.0, deletion=18.0)
 one process by ``python -m benchmarks balancing loads`` (docs/results/loads.json), beside a cost of each delivery and
 each change, which is the same for all matchers."""
 
-COUNTED = LoadCosts(pair=0.07)
-"""Where a pair is an entry that was looked at, fitted as well. Insertions and deletions count little: a pipeline
-compiles them beside its batches."""
+COUNTED = LoadCosts(pair=0.064, match=0.11)
+"""Where a pair is a comparison with an entry, of one post or of several at once. Fitted to 100,000 subscriptions by
+``python -m benchmarks balancing loads --queries 115000``; a later run (docs/results/loads-large.json), in which a
+comparison is quicker, has 0.052 and 0.12. Insertions and deletions count little: a pipeline compiles them beside its
+batches."""
 
 
 def cell_load(posts: Counts, queries: Counts) -> Any:

@@ -279,6 +279,8 @@ def reported(pin: Pin, notes: Notes, ms: float) -> Report:
                 round(other.ms + tally.ms, 3),
                 copies[tally.matcher],
                 round(other.lost + times * tally.sampled, 3),
+                other.compared + tally.compared,
+                other.found + tally.found,
             )
     return Report(
         pin.batch,

@@ -157,11 +157,8 @@ class Dictionary:
 
     def _saved_local(self, numbers: IdArray) -> NamedArrays:
         """Nothing if there are none: most dictionaries have none, and their files are as they always were."""
-        regions, terms, ids = self.local.items()
-        kept = numbers[ids] >= 0
-        if not kept.any():
-            return {}
-        return {_LOCAL[0]: regions[kept], _LOCAL[1]: numbers[terms[kept]], _LOCAL[2]: numbers[ids[kept]]}
+        regions, terms, ids = self.local.items(numbers >= 0)
+        return {_LOCAL[0]: regions, _LOCAL[1]: numbers[terms], _LOCAL[2]: numbers[ids]} if len(ids) else {}
 
     def load(self, arrays: Mapping[str, npt.NDArray[Any]], count: int) -> None:
         """Take terms from arrays, until there are ``count``. The words of the first call are used where they lie."""
@@ -194,8 +191,7 @@ class Dictionary:
         """
         kept = used.copy()
         kept[0] = True
-        _, terms, ids = self.local.items()
-        kept[terms[used[ids]]] = True
+        kept[self.local.items(used)[1]] = True
         numbers = np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
         part = Dictionary()
         part.load(self.saved(numbers), int(kept.sum()))

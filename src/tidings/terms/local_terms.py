@@ -81,10 +81,12 @@ class LocalTerms:
         self._count += len(regions)
         self._everywhere |= bool(np.any(regions == EVERYWHERE))
 
-    def items(self) -> tuple[IdArray, IdArray, IdArray]:
-        """All regions, terms and numbers, in the order of the numbers."""
+    def items(self, used: npt.NDArray[np.bool_] | None = None) -> tuple[IdArray, IdArray, IdArray]:
+        """All regions, terms and numbers n, or those with ``used[n]``, in the order of the numbers."""
         keys, numbers = self._table[2].T
         taken = np.flatnonzero(keys)
+        if used is not None:
+            taken = taken[used[numbers[taken].astype(np.int64)]]
         taken = taken[np.argsort(numbers[taken], kind="stable")]
         keys = keys[taken]
         regions = (keys >> np.uint64(32)).astype(np.int64) - 1
