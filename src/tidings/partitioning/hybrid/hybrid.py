@@ -7,16 +7,15 @@ After [PS2] IV-B, whose Alg. 1 is :class:`tidings.partitioning.hybrid.PaperHybri
 * It begins with several divisions: leaves of a kd-tree, words alone, and the best cuts by words and places
   (:mod:`tidings.partitioning.hybrid.kdt`), with queries at home and without. All are made better step by step
   (:mod:`tidings.partitioning.hybrid.growing`).
-* Divisions are made with every other post and query. The others choose with which one to begin and how many leaves
-  there are, by the loads of the mapping itself: loads on what made the leaves are too good to be true. So it falls back
-  to words or places alone where these are better. What is chosen is then made with all posts and queries.
+* Divisions are made with every other post and query. The others choose with which one to begin, by the loads of the
+  mapping itself: loads on what made the leaves are too good to be true. So it falls back to words or places alone where
+  these are better. That one is then made with all posts and queries, which say how many leaves it has.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -33,7 +32,7 @@ from tidings.partitioning.hybrid.workload import Workload
 from tidings.partitioning.load import COSTS, LoadCosts
 from tidings.partitioning.mapping import Mapping, check_matchers
 
-_BEGINNINGS = {"places": space.kd_tree, "words": text.divided, "both": best_leaves}
+_BEGIN = {"places": space.kd_tree, "words": text.divided, "both": best_leaves}
 _CLEARLY = 1.1
 
 
@@ -42,6 +41,15 @@ class Beginning(NamedTuple):
 
     by: str
     homed: bool
+
+
+_ALL = (
+    Beginning("places", homed=True),
+    Beginning("places", homed=False),
+    Beginning("words", homed=False),
+    Beginning("both", homed=True),
+    Beginning("both", homed=False),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,31 +77,33 @@ class Hybrid:
         """The leaves and their matchers. Cost: some ten seconds for 24,000 posts, 100,000 queries and 8 matchers."""
         check_matchers(matchers)
         ground = Ground.of(workload, self.costs, self.level)
-        if len(workload.posts) < self.split:
-            return self._chosen(ground, ground, matchers)[2]
-        beginning, count, _ = self._chosen(ground.every_other(0), ground.every_other(1), matchers)
-        *_, leaves = self._grown(ground, beginning, matchers, count)
-        return leaves
+        is_split = len(workload.posts) >= self.split
+        halves = (ground.every_other(0), ground.every_other(1)) if is_split else (ground, ground)
+        beginning = self._chosen(*halves, matchers)
+        return min(self._grown(ground, beginning, matchers), key=lambda leaves: _largest(leaves, ground))
 
-    def _chosen(self, learned: Ground, other: Ground, matchers: int) -> tuple[Beginning, int, KdtLeaves]:
-        """Of all divisions the best for other posts and queries than they are made with: how it began, how many leaves
-        it has, and these. What is clearly worse than the best one so far does not grow any more."""
-        best, least = None, np.inf
-        for beginning in (Beginning(*own) for own in product(_BEGINNINGS, (True, False))):
-            for number, leaves in enumerate(self._grown(learned, beginning, matchers, self.most * matchers)):
-                load = float(measure(leaves.mapping(), other.workload).loads(other.costs).max())
-                if best is None or load < least:
-                    best, least = (beginning, len(leaves.nodes), leaves), load
+    def _chosen(self, learned: Ground, other: Ground, matchers: int) -> Beginning:
+        """The beginning of the division that is best for other posts and queries than it is made with. What is clearly
+        worse than the best one so far does not grow any more."""
+        best, least = _ALL[0], np.inf
+        for beginning in _ALL:
+            for number, leaves in enumerate(self._grown(learned, beginning, matchers)):
+                load = _largest(leaves, other)
+                if load < least:
+                    best, least = beginning, load
                 elif load > _CLEARLY * least and number:
                     break
-        assert best is not None
         return best
 
-    @staticmethod
-    def _grown(ground: Ground, beginning: Beginning, matchers: int, most: int) -> Iterator[KdtLeaves]:
-        """A division as it begins, each time it has twice as many leaves, and with ``most`` of them."""
+    def _grown(self, ground: Ground, beginning: Beginning, matchers: int) -> Iterator[KdtLeaves]:
+        """A division as it begins, each time it has twice as many leaves, and with all of them."""
         ground = replace(ground, homed=beginning.homed)
-        nodes, rest = _BEGINNINGS[beginning.by](ground, ground.map(), matchers), everywhere(ground, matchers)
+        nodes, rest = _BEGIN[beginning.by](ground, ground.map(), matchers), everywhere(ground, matchers)
         owner = np.concatenate([np.arange(len(own), dtype=np.int32) for own in (nodes, rest)])
-        for leaves, found in grown(ground, [*nodes, *rest], owner, matchers, most):
+        for leaves, found in grown(ground, [*nodes, *rest], owner, matchers, self.most * matchers):
             yield KdtLeaves(ground, leaves, found.owner, matchers)
+
+
+def _largest(leaves: KdtLeaves, ground: Ground) -> float:
+    """The largest load that the mapping of some leaves gives, which regions make worse than they promise."""
+    return float(measure(leaves.mapping(), ground.workload).loads(ground.costs).max())
