@@ -7,9 +7,9 @@ After [PS2] IV-B, whose Alg. 1 is :class:`tidings.partitioning.hybrid.PaperHybri
 * It begins with several divisions: leaves of a kd-tree, words alone, and the best cuts by words and places
   (:mod:`tidings.partitioning.hybrid.kdt`), with queries at home and without. All are made better step by step
   (:mod:`tidings.partitioning.hybrid.growing`).
-* Divisions are made with every other post and query. The others choose with which one to begin, by the loads of the
-  mapping itself: loads on what made the leaves are too good to be true. So it falls back to words or places alone where
-  these are better. That one is then made with all posts and queries, which say how many leaves it has.
+* Divisions are made with every other post and query. The others choose with which one to begin, and how many leaves
+  there are at most, by the loads of the mapping itself: loads on what made the leaves are too good to be true. So it
+  falls back to words or places alone where these are better. That one is then made with all posts and queries.
 """
 
 from __future__ import annotations
@@ -79,28 +79,29 @@ class Hybrid:
         ground = Ground.of(workload, self.costs, self.level)
         is_split = len(workload.posts) >= self.split
         halves = (ground.every_other(0), ground.every_other(1)) if is_split else (ground, ground)
-        beginning = self._chosen(*halves, matchers)
-        return min(self._grown(ground, beginning, matchers), key=lambda leaves: _largest(leaves, ground))
+        beginning, most = self._chosen(*halves, matchers)
+        return min(self._grown(ground, beginning, matchers, most), key=lambda leaves: _largest(leaves, ground))
 
-    def _chosen(self, learned: Ground, other: Ground, matchers: int) -> Beginning:
-        """The beginning of the division that is best for other posts and queries than it is made with. What is clearly
-        worse than the best one so far does not grow any more."""
-        best, least = _ALL[0], np.inf
+    def _chosen(self, learned: Ground, other: Ground, matchers: int) -> tuple[Beginning, int]:
+        """How the division begins that is best for other posts and queries than it is made with, and how many leaves it
+        has. What is clearly worse than the best one so far does not grow any more."""
+        best, least = (_ALL[0], matchers), np.inf
         for beginning in _ALL:
-            for number, leaves in enumerate(self._grown(learned, beginning, matchers)):
+            for number, leaves in enumerate(self._grown(learned, beginning, matchers, self.most * matchers)):
                 load = _largest(leaves, other)
                 if load < least:
-                    best, least = beginning, load
+                    best, least = (beginning, len(leaves.nodes)), load
                 elif load > _CLEARLY * least and number:
                     break
         return best
 
-    def _grown(self, ground: Ground, beginning: Beginning, matchers: int) -> Iterator[KdtLeaves]:
+    @staticmethod
+    def _grown(ground: Ground, beginning: Beginning, matchers: int, most: int) -> Iterator[KdtLeaves]:
         """A division as it begins, each time it has twice as many leaves, and with all of them."""
         ground = replace(ground, homed=beginning.homed)
         nodes, rest = _BEGIN[beginning.by](ground, ground.map(), matchers), everywhere(ground, matchers)
         owner = np.concatenate([np.arange(len(own), dtype=np.int32) for own in (nodes, rest)])
-        for leaves, found in grown(ground, [*nodes, *rest], owner, matchers, self.most * matchers):
+        for leaves, found in grown(ground, [*nodes, *rest], owner, matchers, most):
             yield KdtLeaves(ground, leaves, found.owner, matchers)
 
 
