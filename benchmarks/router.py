@@ -16,10 +16,11 @@ import pyarrow as pa
 
 from benchmarks.matching import best_and_median
 from benchmarks.ps2.corpus import read_notes
-from benchmarks.ps2.division import WORKLOADS, Plan
+from benchmarks.ps2.division import WORKLOADS
 from tidings.analysis import ENGLISH
 from tidings.cluster import place
-from tidings.partitioning.hybrid import Hybrid, Workload
+from tidings.partitioning.hybrid import Hybrid, Workload, sample_costs
+from tidings.partitioning.load import COSTS
 from tidings.terms.sample import Sample
 
 KINDS, MAPS = ("q1", "q3"), ("world", "country")
@@ -57,8 +58,8 @@ def routed(notes: pa.Table, kind: str, settings: Settings) -> dict[str, Any]:
     learned = source.slice(0, LEARNED_POSTS)
     asked = WORKLOADS[kind](source, settings.subscriptions, settings.seed, ENGLISH)
     some = asked.slice(0, LEARNED_QUERIES)
-    plan = Plan(2 * learned.num_rows, some.num_rows, settings.matchers, settings.subscriptions, settings.seed)
-    mapping = Hybrid(costs=plan.sample_costs()).partition(Workload.of(learned, some), settings.matchers)
+    costs = sample_costs(COSTS, learned.num_rows, some.num_rows, settings.subscriptions)
+    mapping = Hybrid(costs=costs).partition(Workload.of(learned, some), settings.matchers)
     router = place(asked, mapping, Sample(ENGLISH, learned)).router
     posts, rates = router.numbered(notes.slice(source.num_rows)), list[float]()
     for _ in range(settings.rounds):

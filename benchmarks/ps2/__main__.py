@@ -21,9 +21,8 @@ app = typer.Typer(name="benchmarks.ps2", help="The evaluation of PS2Stream.", no
 Data = Annotated[Path, typer.Option(help="Folder with notes.parquet.")]
 Matchers = Annotated[int, typer.Option(min=1, max=256)]
 Posts = Annotated[int, typer.Option(min=100, help="Half are learned from, half are measured with.")]
-Queries = Annotated[int, typer.Option(min=10, help="How many are learned from.")]
-Standing = Annotated[int, typer.Option(min=1, help="How many queries these stand for.")]
-Subscribing = Annotated[int, typer.Option(min=1, help="How many subscribe; those learned from are some of them.")]
+Standing = Annotated[int, typer.Option(min=10, help="How many queries stand; all are learned from.")]
+Others = Annotated[int, typer.Option(min=10, help="How many others tell what insertions cost.")]
 MapName = Annotated[str, typer.Option("--map", help="world, country or city.")]
 Length = Annotated[str, typer.Option(help="Of posts: short, own or long.")]
 Kinds = Annotated[list[str] | None, typer.Option("--workload", help="Of q1, q2, q3; all.")]
@@ -41,10 +40,10 @@ def about() -> None:
 def hybrid(  # noqa: PLR0913  # each is an option
     data: Data,
     *,
-    posts: Posts = 20_000,
-    queries: Queries = 10_000,
+    posts: Posts = 48_000,
+    standing: Standing = 100_000,
+    others: Others = 20_000,
     matchers: Matchers = 8,
-    standing: Standing = 1_000_000,
     map_name: Annotated[list[str] | None, typer.Option("--map", help="Of world, country, city; all.")] = None,
     length: Annotated[list[str] | None, typer.Option(help="Of posts: short, own, long; all.")] = None,
     workload: Kinds = None,
@@ -53,7 +52,7 @@ def hybrid(  # noqa: PLR0913  # each is an option
     save: Save = None,
     plot: Annotated[Path | None, typer.Option(help="Also draw it: a .svg or .png file; needs matplotlib.")] = None,
 ) -> None:
-    """Copies of posts and queries, and loads on posts that were held out, of each partitioner; and a lower bound.
+    """Copies of posts and queries, and loads on those that were held out, of each partitioner; and a lower bound.
 
     ``by_best_base``: the largest load of the best base, divided by that of this partitioner; above 1 is better.
     """
@@ -63,10 +62,10 @@ def hybrid(  # noqa: PLR0913  # each is an option
 
     wanted = product(map_name or WIDTH_DEGREES, length or LENGTHS, workload or WORKLOADS)
     rows = []
-    for row in figures(data, Plan(posts, queries, matchers, standing, seed), [Setting(*own) for own in wanted]):
+    for row in figures(data, Plan(posts, standing, others, matchers, seed), [Setting(*own) for own in wanted]):
         say(" ".join(str(row[name]) for name in ("map", "length", "queries", "partitioner", "by_best_base")), err=True)
         rows.append(row)
-    counts = {"matchers": matchers, "standing": standing, "posts": posts, "sampled_queries": queries}
+    counts = {"matchers": matchers, "standing": standing, "posts": posts, "others": others}
     result = _told("ps2 hybrid", rows, counts, seed, save, output_format)
     if plot:
         draw_sweep(result.figures, plot)
@@ -76,10 +75,10 @@ def hybrid(  # noqa: PLR0913  # each is an option
 def parameters(  # noqa: PLR0913  # each is an option
     data: Data,
     *,
-    posts: Posts = 20_000,
-    queries: Queries = 10_000,
+    posts: Posts = 48_000,
+    standing: Standing = 100_000,
+    others: Others = 20_000,
     matchers: Matchers = 8,
-    standing: Standing = 1_000_000,
     map_name: Annotated[list[str] | None, typer.Option("--map", help="Of world, country, city; all.")] = None,
     length: Length = "own",
     workload: Annotated[str, typer.Option(help="q1, q2 or q3.")] = "q3",
@@ -92,13 +91,13 @@ def parameters(  # noqa: PLR0913  # each is an option
     from benchmarks.ps2.division import Plan, Setting
     from benchmarks.ps2.parameters import figures
 
-    plan = Plan(posts, queries, matchers, standing, seed)
+    plan = Plan(posts, standing, others, matchers, seed)
     settings = [Setting(name, length, workload) for name in map_name or WIDTH_DEGREES]
     rows = []
     for row in figures(data, plan, settings):
         say(" ".join(str(value) for value in row.values()), err=True)
         rows.append(row)
-    counts = {"matchers": matchers, "standing": standing, "posts": posts, "sampled_queries": queries}
+    counts = {"matchers": matchers, "standing": standing, "posts": posts, "others": others}
     _told("ps2 parameters", rows, counts, seed, save, output_format)
 
 
@@ -109,8 +108,7 @@ def spark(  # noqa: PLR0913
     posts: Annotated[
         int, typer.Option(min=100, help="Half as many are learned from, and as many are matched.")
     ] = 20_000,
-    queries: Queries = 10_000,
-    standing: Subscribing = 100_000,
+    standing: Standing = 100_000,
     matchers: Matchers = 8,
     map_name: MapName = "country",
     length: Length = "own",
@@ -128,14 +126,14 @@ def spark(  # noqa: PLR0913
     from benchmarks.ps2.division import WORKLOADS, Plan, Setting
     from benchmarks.ps2.on_spark import Timing, by_spark
 
-    plan, began = Plan(posts, queries, matchers, standing, seed), time.perf_counter()
+    plan, began = Plan(posts, standing, matchers=matchers, seed=seed), time.perf_counter()
 
     def tell(what: str) -> None:
         say(f"{time.perf_counter() - began:6.0f} s  {what}", err=True)
 
     settings = [Setting(map_name, length, kind) for kind in workload or WORKLOADS]
     rows = by_spark(data, plan, settings, Timing(passes, rounds), tell)
-    counts = {"matchers": matchers, "posts": posts // 2, "subscriptions": standing, "sampled_queries": queries}
+    counts = {"matchers": matchers, "posts": posts // 2, "subscriptions": standing}
     _told("ps2 spark", rows, counts | {"runs": passes * rounds}, seed, save, output_format)
 
 
@@ -143,9 +141,9 @@ def spark(  # noqa: PLR0913
 def scaling(  # noqa: PLR0913
     data: Data,
     *,
-    posts: Posts = 20_000,
-    queries: Queries = 10_000,
-    standing: Standing = 1_000_000,
+    posts: Posts = 48_000,
+    standing: Standing = 100_000,
+    others: Others = 20_000,
     count: Annotated[list[int] | None, typer.Option(min=1, max=256, help="Of matchers; 2, 4, 8 and so on.")] = None,
     map_name: MapName = "country",
     length: Length = "own",
@@ -154,13 +152,13 @@ def scaling(  # noqa: PLR0913
     output_format: HowToPrint = Format.table,
     save: Save = None,
 ) -> None:
-    """Throughput among 2 to 64 matchers, by loads on posts that were held out."""
+    """Throughput among 2 to 64 matchers, by loads on posts and queries that were held out."""
     from benchmarks.ps2.division import WORKLOADS, Plan, Setting
     from benchmarks.ps2.scaling import COUNTS, figures
 
     settings = [Setting(map_name, length, kind) for kind in workload or WORKLOADS]
-    rows = figures(data, Plan(posts, queries, standing=standing, seed=seed), settings, count or list(COUNTS))
-    counts = {"standing": standing, "posts": posts, "sampled_queries": queries}
+    rows = figures(data, Plan(posts, standing, others, seed=seed), settings, count or list(COUNTS))
+    counts = {"standing": standing, "posts": posts, "others": others}
     _told("ps2 scaling", rows, counts, seed, save, output_format)
 
 
@@ -169,8 +167,7 @@ def cluster(  # noqa: PLR0913
     data: Data,
     *,
     posts: Posts = 20_000,
-    queries: Queries = 10_000,
-    standing: Subscribing = 100_000,
+    standing: Standing = 100_000,
     matchers: Matchers = 8,
     batches: Annotated[int, typer.Option(min=1, help="How many are measured.")] = 24,
     rows: Annotated[int, typer.Option(min=1, help="How many posts a batch has.")] = 1_000,
@@ -185,10 +182,10 @@ def cluster(  # noqa: PLR0913
     from benchmarks.ps2.division import WORKLOADS, Plan, Setting
     from benchmarks.ps2.in_process import Stream, figures
 
-    plan, stream = Plan(posts, queries, matchers, standing, seed), Stream(batches, rows)
+    plan, stream = Plan(posts, standing, matchers=matchers, seed=seed), Stream(batches, rows)
     settings = [Setting(map_name, length, kind) for kind in workload or WORKLOADS]
     found = (row for setting in settings for row in figures(data, plan, setting, stream))
-    counts = {"matchers": matchers, "learned": posts // 2, "subscriptions": standing, "sampled_queries": queries}
+    counts = {"matchers": matchers, "learned": posts // 2, "subscriptions": standing}
     counts |= {"batches": batches, "posts_per_batch": rows}
     _told("ps2 cluster", found, counts, seed, save, output_format)
 

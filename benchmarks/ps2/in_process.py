@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.ps2.corpus import read_notes
-from benchmarks.ps2.division import COMPARED, WORKLOADS, Plan, Setting
+from benchmarks.ps2.division import COMPARED, POSTS_PER_CHANGE, WORKLOADS, Plan, Setting
 from tidings.analysis import ENGLISH
 from tidings.cluster import Cluster, Router
 from tidings.index.subscribers import with_all_columns
@@ -32,7 +32,6 @@ from tidings.partitioning.load import FloatArray
 
 _WARM = 4
 _MB = 1e6
-_POSTS_PER_CHANGE = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +49,7 @@ class Stream:
     @property
     def changes(self) -> int:
         """So many subscriptions come after each batch, and as many go."""
-        return self.rows // _POSTS_PER_CHANGE
+        return self.rows // POSTS_PER_CHANGE
 
 
 @dataclass(slots=True)
@@ -90,14 +89,14 @@ class _Side:
 
 
 def figures(data: Path, plan: Plan, setting: Setting, stream: Stream) -> list[dict[str, Any]]:
-    """A row for each partitioner: half of the ``plan.posts`` are learned from, with some of the ``plan.standing``
-    subscriptions."""
+    """A row for each partitioner: half of the ``plan.posts`` are learned from, with all ``plan.standing``
+    subscriptions; those that come later are others."""
     learned = plan.posts // 2
     notes = read_notes(data, learned + stream.posts + learned, plan.seed, setting.map_name, setting.length)
     coming = (_WARM + stream.batches) * stream.changes
     source = notes.slice(learned + stream.posts)
     asked = WORKLOADS[setting.kind](source, plan.standing + coming, plan.seed, ENGLISH)
-    learn = Workload.of(notes.slice(0, learned), asked.slice(0, plan.queries))
+    learn = Workload.of(notes.slice(0, learned), asked.slice(0, plan.standing))
     asked, sides = with_all_columns(asked), dict[str, _Side]()
     for name in COMPARED:
         sides[name] = _Side(Cluster(plan.partitioners()[name](learn, plan.matchers), sample=notes.slice(0, learned)))

@@ -1,10 +1,11 @@
 """Is the order of partitioners the same on Spark? Posts, candidates and milliseconds of each matcher, beside the loads.
 
-A quarter of the posts is learned from, one says what to expect, one is matched, and queries are from the last. Some of
-the queries are learned from, all of them subscribe. All matchers share one machine, one after another on one core, so
+A quarter of the posts is learned from, one says what to expect, one is matched, and queries are from the last. All of
+them subscribe and are learned from. All matchers share one machine, one after another on one core, so
 that none disturbs another.
 
-Nobody subscribes while posts are matched, so loads here are without the costs of insertions and deletions.
+Nobody subscribes while posts are matched, so loads here are without the costs of insertions and deletions, and so are
+those by which mappings are learned.
 """
 
 from __future__ import annotations
@@ -70,9 +71,10 @@ class _Comparison:
         plan, part = self.plan, self.plan.posts // 2
         posts = read_notes(data, 4 * part, plan.seed, setting.map_name, setting.length)
         asked = WORKLOADS[setting.kind](posts.slice(3 * part), plan.standing, plan.seed, ENGLISH)
-        work = Workload.of(posts.slice(0, 2 * part), asked.slice(0, plan.queries))
+        work = Workload.of(posts.slice(0, 2 * part), asked)
         asked = check_subscriptions(asked, ENGLISH).accepted
-        costs = replace(plan.sample_costs(), insertion=0, deletion=0)
+        plan = replace(plan, costs=replace(plan.costs, insertion=0, deletion=0))
+        costs = plan.costs
         learn, expect = work.taken(np.arange(part)), work.taken(np.arange(part, 2 * part))
         mappings: dict[str, Mapping] = {}
         for name in PARTITIONERS:

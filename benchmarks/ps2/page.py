@@ -102,7 +102,7 @@ _Lines = list[tuple[str, str, str, str]]
 
 def _throughput(results: Path) -> _Lines:
     """Fig. 6 and 7."""
-    loads = rows_of(results, "ps2-hybrid")
+    loads = rows_of(results, "ps2-hybrid-own")
 
     def of(partitioner: str, kind: str) -> Row:
         return one(loads, **_HERE, partitioner=partitioner, queries=kind)

@@ -1,4 +1,4 @@
-"""How does the work divide among 2 to 64 matchers? Throughput by loads, on posts that were held out: [PS2] Fig. 11.
+"""How does the work divide among 2 to 64 matchers? Throughput by loads on what was held out: [PS2] Fig. 11.
 
 ``times_one``: the load of one matcher that has and gets everything, by the largest load. It may be above the number of
 matchers: half of the posts and half of the queries are a quarter of the pairs.
@@ -11,8 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.ps2.division import COMPARED, Plan, Setting, samples
-from tidings.partitioning.hybrid import measure
+from benchmarks.ps2.division import COMPARED, POSTS_PER_CHANGE, Plan, Samples, Setting
 
 COUNTS = (2, 4, 8, 16, 32, 64)
 """Of matchers."""
@@ -21,14 +20,14 @@ COUNTS = (2, 4, 8, 16, 32, 64)
 def figures(data: Path, plan: Plan, settings: list[Setting], counts: list[int]) -> Iterator[dict[str, Any]]:
     """A row for each setting, number of matchers, and partitioner."""
     for setting in settings:
-        learn, held_out = samples(data, plan, setting)
-        costs, queries = plan.sample_costs(), len(held_out.queries)
-        deleted = queries * held_out.deletions / max(held_out.insertions, 1)
-        alone = float(costs.load(len(held_out.posts), queries, deleted))
+        samples = Samples.of(data, plan, setting)
+        posts = len(samples.held_out.posts)
+        changes = posts / POSTS_PER_CHANGE
+        alone = float(plan.costs.of(1.0 * posts * plan.standing, posts, changes, changes))
         for matchers in counts:
             partitioners = replace(plan, matchers=matchers).partitioners()
             for name in COMPARED:
-                largest = float(measure(partitioners[name](learn, matchers), held_out).loads(costs).max())
+                largest = samples.counted(partitioners[name](samples.learn, matchers), plan.costs).largest
                 yield {
                     "map": setting.map_name,
                     "length": setting.length,

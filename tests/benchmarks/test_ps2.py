@@ -109,19 +109,31 @@ def test_notes_are_cut_joined_and_scaled(tmp_path: Path) -> None:
 def test_a_small_sweep_has_a_row_for_each_partitioner_and_is_drawn(tmp_path: Path) -> None:
     pytest.importorskip("pymetis")
     saved, drawn = tmp_path / "sweep.json", tmp_path / "sweep.svg"
-    command = ["hybrid", "--data", str(notes(tmp_path)), "--posts", "200", "--queries", "50", "--map", "country"]
+    command = [
+        "hybrid",
+        "--data",
+        str(notes(tmp_path)),
+        "--posts",
+        "200",
+        "--standing",
+        "50",
+        "--others",
+        "20",
+        "--map",
+        "country",
+    ]
     command += ["--length", "own", "--matchers", "3", "--save", str(saved), "--plot", str(drawn), "--format", "csv"]
     result = runner.invoke(app, command)
     assert result.exit_code == 0, result.output
     figures = json.loads(saved.read_text())["figures"]
-    assert set(figures["queries"]) == {"q1", "q2", "q3"} and len(figures["partitioner"]) == 33
+    assert set(figures["queries"]) == {"q1", "q2", "q3"} and len(figures["partitioner"]) == 36
     assert min(figures["by_bound"]) >= 1 and drawn.exists()
 
 
 @pytest.mark.spark
 def test_partitioners_are_compared_on_spark(tmp_path: Path) -> None:
     saved = tmp_path / "spark.json"
-    command = ["spark", "--data", str(notes(tmp_path)), "--posts", "200", "--queries", "50", "--standing", "90"]
+    command = ["spark", "--data", str(notes(tmp_path)), "--posts", "200", "--standing", "90"]
     command += ["--matchers", "2", "--workload", "q3", "--passes", "1", "--save", str(saved), "--format", "csv"]
     result = runner.invoke(app, command)
     assert result.exit_code == 0, result.output
@@ -134,7 +146,19 @@ def test_partitioners_are_compared_on_spark(tmp_path: Path) -> None:
 
 def test_throughput_grows_with_the_matchers_and_one_that_has_all_is_one(tmp_path: Path) -> None:
     saved = tmp_path / "scaling.json"
-    command = ["scaling", "--data", str(notes(tmp_path)), "--posts", "200", "--queries", "50", "--workload", "q3"]
+    command = [
+        "scaling",
+        "--data",
+        str(notes(tmp_path)),
+        "--posts",
+        "200",
+        "--standing",
+        "50",
+        "--others",
+        "20",
+        "--workload",
+        "q3",
+    ]
     command += ["--count", "1", "--count", "4", "--save", str(saved), "--format", "csv"]
     result = runner.invoke(app, command)
     assert result.exit_code == 0, result.output
@@ -146,7 +170,7 @@ def test_throughput_grows_with_the_matchers_and_one_that_has_all_is_one(tmp_path
 
 def test_clusters_of_all_partitioners_find_the_same_and_tell_time_and_memory(tmp_path: Path) -> None:
     saved = tmp_path / "cluster.json"
-    command = ["cluster", "--data", str(notes(tmp_path)), "--posts", "200", "--queries", "50", "--standing", "60"]
+    command = ["cluster", "--data", str(notes(tmp_path)), "--posts", "200", "--standing", "60"]
     command += ["--batches", "3", "--rows", "20", "--matchers", "3", "--workload", "q1", "--save", str(saved)]
     result = runner.invoke(app, [*command, "--format", "csv"])
     assert result.exit_code == 0, result.output

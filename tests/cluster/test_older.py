@@ -109,7 +109,7 @@ def half_and_half(east: int) -> tuple[pa.Table, pa.Table]:
 
 
 def by_place(posts: pa.Table, asked: pa.Table, matchers: int) -> Mapping:
-    return Hybrid(level=4, fewest=2).partition(Workload.of(posts, asked), matchers)
+    return Hybrid(level=4).partition(Workload.of(posts, asked), matchers)
 
 
 def test_a_clearly_better_mapping_is_adopted_and_the_older_one_retired_when_few_are_left() -> None:

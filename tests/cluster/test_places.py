@@ -23,7 +23,7 @@ from tidings.language import parse
 from tidings.model import DataError, Subscription
 from tidings.partitioning import Mapping, Move
 from tidings.partitioning.gridt import Gridt
-from tidings.partitioning.hybrid import Hybrid, Workload
+from tidings.partitioning.hybrid import Hybrid, PaperHybrid, Workload
 from tidings.placement import Anycast, Lasp
 
 FORMS = (
@@ -95,7 +95,7 @@ def test_each_match_is_delivered_once_through_changes_and_moves(name: str, seed:
 def test_a_route_is_the_owners_of_all_terms_under_which_something_is_filed(seed: int, matchers: int) -> None:
     rng = random.Random(seed)
     asked = as_table([local(f"s{n}", rng) for n in range(40)])
-    mapping = Hybrid(fewest=2, level=2).partition(Workload.of(spread(rng, 60), asked), matchers)
+    mapping = Hybrid(level=2).partition(Workload.of(spread(rng, 60), asked), matchers)
     placement = place(asked, mapping)
     router, gone = placement.router, placement.filed.ids[: rng.randrange(len(placement.filed.ids))]
     for taken in (gone[:0], gone):
@@ -117,7 +117,7 @@ def test_all_that_can_be_asked_is_delivered_where_places_are_divided(
     rng = random.Random(data.draw(st.integers(0, 10**6)))
     asked = [data.draw(subscriptions(name)) for name in "abcdef"]
     posts = data.draw(tables(8))
-    mapping = Hybrid(fewest=2, level=2).partition(Workload.of(spread(rng), as_table(asked)), 4)
+    mapping = Hybrid(level=2).partition(Workload.of(spread(rng), as_table(asked)), 4)
     cluster, oracle = Cluster(mapping, clock=lambda: NOW), BruteForce(clock=lambda: NOW)
     cluster.change(as_table(asked))
     oracle.add(asked)
@@ -139,7 +139,7 @@ def two_halves() -> Mapping:
         {"id": ["a", "b"], "lon": [p[0] for p in posts], "lat": [p[1] for p in posts], "text": ["fire"] * 2}
     )
     asked = few("fire bounding_box:[0 0 1 9]", "fire bounding_box:[9 0 10 10]")
-    return Hybrid(level=1, dissimilar=0).partition(Workload.of(table, asked), 2)
+    return PaperHybrid(level=1, dissimilar=0).partition(Workload.of(table, asked), 2)
 
 
 def test_a_post_is_sent_only_for_what_is_asked_for_in_its_region() -> None:
@@ -183,7 +183,7 @@ def test_a_router_of_places_comes_back_from_files_of_which_only_the_first_has_th
 
 
 def test_routers_of_other_grids_are_not_joined() -> None:
-    other = Hybrid(level=1, dissimilar=0).partition(Workload.of(spread(random.Random(1)), few("fire")), 2)
+    other = PaperHybrid(level=1, dissimilar=0).partition(Workload.of(spread(random.Random(1)), few("fire")), 2)
     parcels = two_halves().parcels
     assert isinstance(parcels, Gridt) and isinstance(other.parcels, Gridt)
     with pytest.raises(DataError, match=r"divides places otherwise|cannot be added"):

@@ -207,7 +207,7 @@ class Router:
         if self._gridt is None:
             return posts.terms
         cells = self._gridt.grid.cells(posts.lon, posts.lat)
-        return self._terms.local.local(cells, self._gridt.region, posts.terms)
+        return self._terms.local.local(cells, self._gridt.region, posts.terms, self._gridt.borders)
 
     def extend(self, newer: Router) -> IdArray:
         """Count what another router counts as well; returns the id here of each term there.

@@ -15,7 +15,7 @@ from tidings.model import DataError
 from tidings.partitioning import Mapping
 from tidings.partitioning.gridt import Gridt, WordShare
 from tidings.partitioning.mapping import hash_names
-from tidings.terms.even_grid import Grid
+from tidings.terms.even_grid import Grid, touched
 from tidings.terms.local_terms import LocalTerms, local_names
 
 NONE = np.zeros(0, dtype=np.uint64)
@@ -136,6 +136,7 @@ def test_a_grid_comes_back_from_its_file_and_what_is_none_is_told(tmp_path: Path
         ("group", [0, 1, 2, 3, 9], "a group that is not there"),
         ("known", [1, 9, 9, 9], "not in order"),
         ("starts", [0, 1, 1, 4, 4, 3], "words do not fit"),
+        ("borders", [5, 5, 5, 5, 5], "borders do not fit"),
     ],
 )
 def test_a_damaged_grid_is_refused(tmp_path: Path, name: str, value: list[int], complaint: str) -> None:
@@ -145,6 +146,61 @@ def test_a_damaged_grid_is_refused(tmp_path: Path, name: str, value: list[int], 
     write_arrays(tmp_path / "odd", arrays, {"kind": "gridt"})
     with pytest.raises(DataError, match=complaint):
         Gridt.open(tmp_path / "odd")
+
+
+def halves() -> Gridt:
+    """West and east of the middle, with borders for what reaches from the west to the east but not back."""
+    shares = [WordShare((0, 0, 1, 3), NONE), WordShare((2, 0, 3, 3), hashes("fire")), WordShare((2, 0, 3, 3), NONE)]
+    homed = np.array([[0.5, 0.5, 2.5, 0.9], [3, 3, 3.5, 3.5]])  # the first one's home is the column 1
+    gridt, share = Gridt.flattened(
+        Grid(0, 0, 4, 4, level=2), [*shares, WordShare(None, NONE)], fine=1, widest=4, homed=homed
+    )
+    assert gridt.borders.tolist() == [5, 5, 5, 5, 6, 6] and gridt.group.tolist() == [0, 1, 1, 2, 2, 1]
+    assert share.tolist() == [3, 0, 0, 1, 2, 1, 2, 0]
+    return gridt
+
+
+def test_what_reaches_beyond_its_home_is_filed_at_the_border_and_without_one_wherever_it_reaches(
+    tmp_path: Path,
+) -> None:
+    gridt = halves()
+    boxes = np.array([[0.5, 0.5, 2.5, 0.9], [1.5, 0.5, 3.5, 0.9], [1, 3, 2.9, 3], [0, 0, 4, 4], [2, 0, 2, 0]])
+    found = gridt.regions_of(boxes, np.arange(6))
+    # South-west is region 1, north-west 2, south-east 3, north-east 4, and 5 the border of 3 that belongs to the west.
+    assert [found.row(i).tolist() for i in range(5)] == [[1, 5], [1, 3], [2, 4], [1, 2, 4, 5], [3]]
+    gridt.save(tmp_path / "gridt")
+    assert Gridt.open(tmp_path / "gridt") == gridt
+    names = pa.concat_arrays([_local([5, 3], ["fire", "fire"])])
+    assert gridt.of(names).parcels.tolist() == [7, 3]
+
+
+def test_a_post_looks_for_its_words_at_the_borders_of_its_region_too() -> None:
+    gridt, pairs = halves(), LocalTerms()
+    pairs.put(np.array([1, 3, 5], np.int32), np.array([7, 7, 7], np.int32), np.array([10, 30, 50], np.int32))
+    terms = TermSets(np.array([0, 1, 2, 3]), np.array([7, 7, 7], dtype=np.int32))
+    found = pairs.local(np.array([0, 2, 10], np.int32), gridt.region, terms, gridt.borders)
+    assert [found.row(i).tolist() for i in range(3)] == [[10], [30, 50], []]
+
+
+def test_a_file_of_before_there_were_borders_has_none(tmp_path: Path) -> None:
+    gridt = quarters()
+    arrays = {name: array for name, array in gridt.arrays().items() if name != "gridt_borders"}
+    write_arrays(tmp_path / "older", arrays, {"kind": "gridt"})
+    assert Gridt.open(tmp_path / "older") == gridt and gridt.borders.tolist() == [5] * 6
+
+
+@given(st.integers(0, 3), st.integers(0, 9), st.data())
+def test_the_regions_of_a_block_are_those_of_its_cells(level: int, widest: int, data: st.DataObject) -> None:
+    side = 1 << level
+    cells = data.draw(st.lists(st.integers(1, 4), min_size=side * side, max_size=side * side))
+    region = np.array(cells, dtype=np.int32)
+    line = st.integers(0, side - 1)
+    corners = data.draw(st.lists(st.tuples(line, line, line, line), max_size=5))
+    blocks = np.array([[min(a, b), min(c, d), max(a, b), max(c, d)] for a, b, c, d in corners], np.int32).reshape(-1, 4)
+    found = touched(blocks, side, region, widest)
+    for i, (west, south, east, north) in enumerate(blocks.tolist()):
+        own = set(region.reshape(side, side)[south : north + 1, west : east + 1].ravel().tolist())
+        assert sorted(found.row(i).tolist()) == (sorted(own) if len(own) <= widest else [0])
 
 
 pairs_of_both = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 6)), unique=True, max_size=20)

@@ -71,19 +71,35 @@ def test_deletions_are_counted_with_the_queries_that_they_are_of() -> None:
 
 
 @given(workloads())
-def test_a_node_on_other_posts_has_its_cells_and_entries_and_what_is_sent_there(
-    work: Workload,
-) -> None:
+def test_every_other_post_and_query_stand_for_two(work: Workload) -> None:
     field = Ground(work, GRID, COSTS)
-    half = field.every_other(0)
-    assert len(half.workload.posts) + len(field.every_other(1).workload.posts) == len(work.posts)
-    assert half.weights == (2 * field.weights[0], 2 * field.weights[1], field.weights[2])
-    parts = [part for part in space.kd_tree(half, half.map(), 3) for part in text.divided(half, part, 2)]
-    for part in (*parts, half.everywhere()):
-        found, again = field.like(part), half.like(part)
-        assert again.sent.tolist() == part.sent.tolist() and again.load == part.load
-        assert set(2 * part.sent) == {row for row in found.sent.tolist() if row % 2 == 0}
-        assert found.block == part.block and found.queries.tolist() == part.queries.tolist()
+    one, other = field.every_other(0), field.every_other(1)
+    assert len(one.workload.posts) + len(other.workload.posts) == len(work.posts)
+    assert len(one.workload.queries) + len(other.workload.queries) == len(work.queries)
+    own = [np.flatnonzero(work.entry_query % 2 == n) for n in (0, 1)]
+    for half, entries in zip((one, other), own, strict=True):
+        assert half.workload.entry_word.tolist() == work.entry_word[entries].tolist()
+        assert half.workload.entry_query.tolist() == (work.entry_query[entries] // 2).tolist()
+    assert one.load(3, 5) == pytest.approx(replace(field, workload=one.workload).load(6, 10))
+
+
+@given(workloads())
+def test_at_home_each_query_is_in_one_leaf_and_all_posts_that_it_meets_are_sent_there(work: Workload) -> None:
+    field = Ground(work, GRID, COSTS, homed=True)
+    leaves = space.kd_tree(field, field.map(), 4)
+    entries = np.concatenate([leaf.entries for leaf in leaves])
+    assert sorted(entries.tolist()) == sorted(np.flatnonzero(~np.isnan(work.entry_box[:, 0])).tolist())
+    for leaf in leaves:
+        for west, south, east, north in work.entry_box[leaf.entries]:
+            (inside,) = np.nonzero((west <= work.lon) & (work.lon <= east) & (south <= work.lat) & (work.lat <= north))
+            asked = set(work.entry_word[leaf.entries].tolist())
+            for post in inside.tolist():
+                words = {0, *work.posts.row(post).tolist()}
+                own = leaf.entries[[work.entry_word[e] in words for e in leaf.entries]]
+                boxes = work.entry_box[own]
+                meets = (boxes[:, 0] <= work.lon[post]) & (work.lon[post] <= boxes[:, 2])
+                meets &= (boxes[:, 1] <= work.lat[post]) & (work.lat[post] <= boxes[:, 3])
+                assert not (asked & words and meets.any()) or post in leaf.sent
 
 
 # ---------------------------------------------------------------------------------------------------------- space

@@ -4,7 +4,12 @@ Implements the map H1 of [PS2] IV-C. A leaf of the kdt-tree is a *share*: some c
 The leaves of the same cells are a *group*. A group is cut into *regions*: what is asked for is known for each of them,
 so a post is sent only for what is asked for near it. Each share of a region is a parcel.
 
-Departs from the paper: region 0, *everywhere*, is divided by words and has no cells. What asks for no place, or for one
+Departs from the paper: an area that touches regions of several groups may be filed for one of them alone, that of its
+centre: its *home*. For each group whose queries reach into a region there is a *border* of that region, which has the
+cells of the one and the words of the other, and posts in these cells are sent for both. So near a border posts are sent
+to both sides, and no query is kept at both. With no borders queries are kept wherever they reach, as in the paper.
+
+Also, region 0, *everywhere*, is divided by words and has no cells. What asks for no place, or for one
 that touches more than ``widest`` regions, is filed there once, and each post looks for its words there as well. So a
 post without a place, which only meets what asks for no place, looks nowhere else. With no other region this is
 partitioning by text.
@@ -27,7 +32,7 @@ from tidings.model import DataError
 from tidings.partitioning.gridt import kernels
 from tidings.partitioning.load import FloatArray
 from tidings.partitioning.mapping import TermParcels, hash_names
-from tidings.terms.even_grid import BoxSets, Grid, regions_of
+from tidings.terms.even_grid import Grid, of_areas, touched
 from tidings.terms.local_terms import local_parts
 
 WIDEST = 256
@@ -51,6 +56,7 @@ class WordShare:
 @dataclass(frozen=True, slots=True, eq=False)
 class Gridt:
     """Cell c is in region ``region[c]`` (int32). Region r has the parcels ``first[r]`` … ``first[r + 1] - 1`` (int64).
+    Its borders are the regions ``borders[r]`` … ``borders[r + 1] - 1`` (int64), which are numbered after all others.
 
     Region r is of group g = ``group[r]`` (int32). There a word whose hash is ``known[k]`` (uint64) for a k of
     ``starts[g]`` … ``starts[g + 1] - 1`` (int64) has the parcel ``first[r] + shares[k]`` (int32), and any other word
@@ -64,6 +70,7 @@ class Gridt:
     starts: IntArray
     known: npt.NDArray[np.uint64]
     shares: IdArray
+    borders: IntArray
     widest: int = WIDEST
 
     def __post_init__(self) -> None:
@@ -76,7 +83,10 @@ class Gridt:
         counts, words = np.diff(self.first), np.diff(self.starts)
         if len(self.region) != self.grid.side**2 or regions < 1 or len(self.group) != regions:
             return "its arrays do not fit together"
-        if np.any((self.region < 0) | (self.region >= regions)):
+        own = len(self.borders) - 1
+        if own < 1 or self.borders[0] != own or self.borders[-1] != regions or np.any(np.diff(self.borders) < 0):
+            return "its borders do not fit together"
+        if np.any((self.region < 0) | (self.region >= own)):
             return "a cell is in a region that is not there"
         if np.any((self.group < 0) | (self.group >= groups)):
             return "a region is in a group that is not there"
@@ -95,9 +105,16 @@ class Gridt:
 
     @classmethod
     def flattened(
-        cls, grid: Grid, shares: Sequence[WordShare], fine: int = 0, widest: int = WIDEST
+        cls,
+        grid: Grid,
+        shares: Sequence[WordShare],
+        fine: int = 0,
+        widest: int = WIDEST,
+        homed: FloatArray | None = None,
     ) -> tuple[Gridt, IntArray]:
         """The grid of some shares, and the share that each parcel is of.
+
+        ``homed``: boxes float64[boxes, 4]; there are borders where one of them reaches beyond its home.
 
         Some shares are everywhere. The blocks of the others are equal or apart, and have all cells, or there are none.
         Blocks are cut into regions at the lines of 2^fine columns and rows.
@@ -125,15 +142,23 @@ class Gridt:
                 of_share.append(own)
         if len(group) > 1 and not region.all():
             raise DataError("some cells are in no region")
+        cells, borders = region.ravel(), np.full(len(group) + 1, len(group), dtype=np.int64)
+        if homed is not None:
+            at, homes = _reached(grid, cells, np.array(group, dtype=np.int32), homed, widest)
+            borders += np.searchsorted(at, np.arange(len(borders)))
+            of_group = list(members.values())
+            group += homes.tolist()
+            of_share += [of_group[home] for home in homes.tolist()]
         words = [_words([shares[n] for n in own]) for own in members.values()]
         gridt = cls(
             grid,
-            region.ravel(),
+            cells,
             np.concatenate([[0], np.cumsum([len(own) for own in of_share], dtype=np.int64)]),
             np.array(group, dtype=np.int32),
             np.concatenate([[0], np.cumsum([len(own) for own, _ in words], dtype=np.int64)]),
             np.concatenate([own for own, _ in words]),
             np.concatenate([own for _, own in words]),
+            borders,
             widest,
         )
         return gridt, np.array([n for own in of_share for n in own], dtype=np.int64)
@@ -151,9 +176,13 @@ class Gridt:
     def regions_of(self, boxes: FloatArray, offsets: IntArray) -> TermSets:
         """The regions under which each area is filed, each once: area i is the boxes ``offsets[i]`` … (degrees).
 
-        One without a box is everywhere, and so is what touches too many regions.
+        One without a box is everywhere, and so is what touches too many regions. Where a region has a border of the
+        home of a box, it is filed there.
         """
-        return regions_of(BoxSets(offsets, boxes), self.grid, self.region, self.widest)
+        blocks = self.grid.blocks(boxes)
+        found = touched(blocks, self.grid.side, self.region, self.widest)
+        kernels.at_home(blocks, self.grid.side, self.region, self.group, self.borders, found.offsets, found.ids)
+        return of_areas(offsets, found, self.regions)
 
     @property
     def gridt(self) -> Gridt:
@@ -194,7 +223,9 @@ class Gridt:
         if _NUMBERS not in arrays:
             return None
         west, south, east, north, level, widest = arrays[_NUMBERS].tolist()
-        own = {name: arrays[f"{_KIND}_{name}"] for name in _ARRAYS}
+        own = {name: arrays[f"{_KIND}_{name}"] for name in _ARRAYS if name != _BORDERS}
+        regions = len(own["group"])
+        own[_BORDERS] = arrays.get(f"{_KIND}_{_BORDERS}", np.full(regions + 1, regions))  # older files have none
         return cls(Grid(west, south, east, north, int(level)), **own, widest=int(widest))
 
     def save(self, path: Path) -> None:
@@ -214,7 +245,19 @@ class Gridt:
 
 
 _NUMBERS = "gridt"
-_ARRAYS = ("region", "first", "group", "starts", "known", "shares")
+_BORDERS = "borders"
+_ARRAYS = ("region", "first", "group", "starts", "known", "shares", _BORDERS)
+
+
+def _reached(grid: Grid, region: IdArray, group: IdArray, boxes: FloatArray, widest: int) -> tuple[IntArray, IntArray]:
+    """Which regions boxes reach beyond their homes, and these homes, groups: each pair once, rising."""
+    blocks = grid.blocks(boxes)
+    found = touched(blocks, grid.side, region, widest)
+    centres = ((blocks[:, 1] + blocks[:, 3]) >> 1) * grid.side + ((blocks[:, 0] + blocks[:, 2]) >> 1)
+    homes = np.repeat(group[region[centres]], np.diff(found.offsets))
+    beyond = (found.ids > 0) & (group[found.ids] != homes)
+    keys = np.unique(found.ids[beyond] * np.int64(len(group)) + homes[beyond])
+    return keys // len(group), keys % len(group)
 
 
 def _pieces(block: Block, step: int) -> list[Block]:

@@ -12,6 +12,23 @@ import numpy as np
 
 
 @numba.njit(cache=True, nogil=True)
+def at_home(blocks, side, region, group, borders, offsets, ids):
+    """Put into ``ids`` int32, for each region that a block touches, the border of it that belongs to the group of the
+    block's centre: of regions ``borders[r]`` … ``borders[r + 1] - 1`` the one of that group. Where there is none, the
+    region stays.
+    """
+    for i in range(len(blocks)):
+        x, y = (blocks[i, 0] + blocks[i, 2]) >> 1, (blocks[i, 1] + blocks[i, 3]) >> 1
+        home = group[region[y * side + x]]
+        for k in range(offsets[i], offsets[i + 1]):
+            r = ids[k]
+            if r > 0 and group[r] != home:
+                for beside in range(borders[r], borders[r + 1]):
+                    if group[beside] == home:
+                        ids[k] = beside
+
+
+@numba.njit(cache=True, nogil=True)
 def parcels_of(regions, hashes, first, group, starts, known, shares, parcels):
     """Fill ``parcels`` int32: that of the word of each hash in each region.
 

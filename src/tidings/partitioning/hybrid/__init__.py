@@ -5,12 +5,14 @@ from tidings.partitioning.hybrid.hybrid import Hybrid
 from tidings.partitioning.hybrid.leaves import KdtLeaves
 from tidings.partitioning.hybrid.measuring import Division, measure
 from tidings.partitioning.hybrid.named import PlacePartitionerName, place_partitioner
+from tidings.partitioning.hybrid.paper import PaperHybrid
 from tidings.partitioning.hybrid.workload import Workload, sample_costs
 
 __all__ = [
     "Division",
     "Hybrid",
     "KdtLeaves",
+    "PaperHybrid",
     "PlacePartitionerName",
     "Space",
     "Text",

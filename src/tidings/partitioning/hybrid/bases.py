@@ -70,6 +70,7 @@ class Space:
     method: SpaceMethod = "kd-tree"
     level: int | None = None
     costs: LoadCosts = COSTS
+    homed: bool = False
 
     def __post_init__(self) -> None:
         _check(self.method, SpaceMethod)
@@ -78,7 +79,7 @@ class Space:
         """The leaves: the parts of each matcher, and the words of what asks for no place."""
         check_matchers(matchers)
         level = (GRID_LEVEL if self.method == "grid" else LEVEL) if self.level is None else self.level
-        ground = Ground.of(workload, self.costs, level)
+        ground = Ground.of(workload, self.costs, level, homed=self.homed)
         root = ground.map()
         match self.method:
             case "grid":

@@ -7,7 +7,7 @@ smallest of which queries touch no more than a few.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -17,13 +17,13 @@ from tidings.arrays import IdArray, IntArray
 from tidings.partitioning.gridt.gridt import Block
 from tidings.partitioning.hybrid import kernels
 from tidings.partitioning.hybrid.workload import Workload
+from tidings.partitioning.learning.kernels import transpose
 from tidings.partitioning.load import FloatArray, LoadCosts
-from tidings.terms.even_grid import Grid
-from tidings.terms.even_grid.kernels import regions_of_blocks
+from tidings.terms.even_grid import Grid, touched
 from tidings.terms.local_terms import LocalTerms
 
 MAX_FINE = 6
-_TOUCHED = 4.0
+_TOUCHED = 6.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,22 +50,28 @@ class Node:
 
 @dataclass(frozen=True, eq=False)
 class Ground:
-    """A workload whose posts and boxes are in cells of a grid."""
+    """A workload whose posts and boxes are in cells of a grid.
+
+    ``homed``: a box is where its centre is, and posts near it are sent there from elsewhere too; else it is wherever it
+    reaches, as in the paper.
+    """
 
     workload: Workload
     grid: Grid
     costs: LoadCosts
+    homed: bool = False
 
     @classmethod
-    def of(cls, workload: Workload, costs: LoadCosts, level: int) -> Ground:
+    def of(cls, workload: Workload, costs: LoadCosts, level: int, *, homed: bool = False) -> Ground:
         """A workload on a grid over its posts."""
-        return cls(workload, Grid.of(workload.lon, workload.lat, level), costs)
+        return cls(workload, Grid.of(workload.lon, workload.lat, level), costs, homed)
 
     def every_other(self, first: int) -> Ground:
-        """The same ground with every other post from the first (0) or second (1) on; each of them stands for two."""
-        rows = np.arange(first, len(self.workload.posts), 2)
-        costs = replace(self.costs, pair=2 * self.costs.pair, post=2 * self.costs.post)
-        return Ground(self.workload.taken(rows), self.grid, costs)
+        """The same ground with every other post and query from the first (0) or second (1) on; each stands for two."""
+        work, old = self.workload, self.costs
+        work = work.taken(np.arange(first, len(work.posts), 2)).asking(np.arange(first, len(work.queries), 2))
+        costs = LoadCosts(4 * old.pair, 2 * old.post, 2 * old.insertion, 2 * old.deletion)
+        return Ground(work, self.grid, costs, self.homed)
 
     @cached_property
     def places(self) -> tuple[IdArray, IdArray]:
@@ -95,23 +101,40 @@ class Ground:
         return _with_first(self.workload.posts, bool(np.any(self.workload.entry_word == 0)))
 
     @cached_property
+    def extents(self) -> IdArray:
+        """Where each entry is filed, as :attr:`blocks`: there, or at home."""
+        if not self.homed:
+            return self.blocks
+        centres = (self.blocks[:, :2] + self.blocks[:, 2:]) >> 1
+        return np.hstack([centres, centres])
+
+    @cached_property
     def near_words(self) -> TermSets:
         """Those of the words that are asked for in the larger cell of the post; none for one without a place."""
+        return self._near.words
+
+    @cached_property
+    def _near(self) -> _Near:
         side, shift = 1 << self.fine, self.grid.level - self.fine
         placed = self._placed_entries()
         cells = np.arange(side * side, dtype=np.int32) + 1  # region 0 is everywhere, and there is nothing here
-        ends, seen = np.zeros(len(placed) + 1, dtype=np.int64), np.full(side * side + 1, -1, dtype=np.int64)
-        found = np.empty(int(_TOUCHED * len(placed)) + side * side, dtype=np.int32)
-        count = regions_of_blocks(self.blocks[placed] >> shift, side, cells, side * side, seen, ends, found)
-        words = np.repeat(self.workload.entry_word[placed], np.diff(ends))
-        keys = np.unique(found[:count] * np.int64(len(self.workload.names)) + words)
+        asked = touched(self.blocks[placed] >> shift, side, cells, side * side)
+        words = np.repeat(self.workload.entry_word[placed], np.diff(asked.offsets))
+        keys_asked = asked.ids * np.int64(len(self.workload.names)) + words
+        keys = np.unique(keys_asked)
         pairs = LocalTerms()
         own = (keys % len(self.workload.names)).astype(np.int32)
         pairs.put((keys // len(self.workload.names)).astype(np.int32), own, np.arange(len(keys), dtype=np.int32))
         x, y = (np.where(lines < 0, 0, lines >> shift) for lines in self.places)
         at = np.where(self.places[0] < 0, -1, y * side + x).astype(np.int32)
         sets = pairs.local(at, cells, self.workload.posts)
-        return TermSets(sets.offsets, own[sets.ids])
+        starts, posts = np.zeros(len(keys) + 1, dtype=np.int64), np.empty(len(sets.ids), dtype=np.int32)
+        transpose(sets.offsets, sets.ids, starts, posts)
+        numbers = np.searchsorted(keys, keys_asked).astype(np.int32)
+        met = np.diff(starts)[numbers] > 0
+        entries = np.repeat(placed, np.diff(asked.offsets))[met]
+        offsets = np.searchsorted(entries, np.arange(len(self.blocks) + 1))
+        return _Near(TermSets(sets.offsets, own[sets.ids]), TermSets(offsets, numbers[met]), TermSets(starts, posts))
 
     def words_of(self, block: Block | None) -> TermSets:
         """The words of each post that count in these cells."""
@@ -125,7 +148,7 @@ class Ground:
         placed = self._placed_entries()
         owner = self.workload.entry_query[placed]
         for k, extreme in enumerate((np.minimum, np.minimum, np.maximum, np.maximum)):
-            extreme.at(spans[:, k], owner, self.blocks[placed, k])
+            extreme.at(spans[:, k], owner, self.extents[placed, k])
         return spans
 
     @cached_property
@@ -155,13 +178,24 @@ class Ground:
 
     def node(self, block: Block | None, words: IdArray | None, posts: IdArray, entries: IdArray) -> Node:
         """The node of these posts and entries."""
-        work = self.workload
-        sets = self.words_of(block)
+        sent = self._sent(posts, entries) if block is None else self._sent_near(posts, entries)
+        queries = self.workload.entry_query[entries].astype(np.int32)
+        queries = queries[np.diff(queries, prepend=-1) != 0]
+        return Node(block, words, posts, entries, sent, queries, self.load(len(sent), len(queries)))
+
+    def _sent(self, posts: IdArray, entries: IdArray) -> IdArray:
+        """Those of the posts that have a word of an entry."""
+        sets, work = self.all_words, self.workload
         sent = np.empty(len(posts) + 1, dtype=np.int32)
         count = kernels.sent(posts, sets.offsets, sets.ids, entries, work.entry_word, len(work.names), sent)
-        queries = work.entry_query[entries].astype(np.int32)
-        queries = queries[np.diff(queries, prepend=-1) != 0]
-        return Node(block, words, posts, entries, sent[:count].copy(), queries, self.load(count, len(queries)))
+        return sent[:count].copy()
+
+    def _sent_near(self, posts: IdArray, entries: IdArray) -> IdArray:
+        """Those that have a word of an entry that is asked for near them; of all posts if boxes are at home."""
+        has = np.zeros(len(self.workload.posts), dtype=np.uint8)
+        near = self._near
+        kernels.mark_near(entries, near.asked.offsets, near.asked.ids, near.posts_of.offsets, near.posts_of.ids, has)
+        return np.flatnonzero(has).astype(np.int32) if self.homed else posts[has[posts] > 0]
 
     def load(self, posts: int, queries: int) -> float:
         """[PS2] Def. 1, of a matcher that has these queries."""
@@ -185,18 +219,21 @@ class Ground:
         """The part of a node in some of its cells."""
         west, south, east, north = block
         x, y = (lines[node.posts] for lines in self.places)
-        own = self.blocks[node.entries]
+        own = self.extents[node.entries]
         posts = (west <= x) & (x <= east) & (south <= y) & (y <= north)
         entries = (own[:, 0] <= east) & (own[:, 2] >= west) & (own[:, 1] <= north) & (own[:, 3] >= south)
         return self.node(block, node.words, node.posts[posts], node.entries[entries])
 
-    def like(self, node: Node) -> Node:
-        """The same cells, words and entries as a node of a ground that differs in its posts."""
-        posts = np.arange(len(self.workload.posts), dtype=np.int32)
-        if node.block is not None:
-            (west, south, east, north), (x, y) = node.block, self.places
-            posts = posts[(west <= x) & (x <= east) & (south <= y) & (y <= north)]
-        return self.node(node.block, node.words, posts, node.entries)
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Near:
+    """``words`` of each post that are asked for near it. A word in a larger cell is a *key*, if a post there has it:
+    those that each entry has ``asked`` for, and the ``posts_of`` each.
+    """
+
+    words: TermSets
+    asked: TermSets
+    posts_of: TermSets
 
 
 def _with_first(sets: TermSets, also: bool) -> TermSets:

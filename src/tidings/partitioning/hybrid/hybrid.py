@@ -1,221 +1,110 @@
-"""Where is it better to divide words, and where places? The hybrid partitioning of PS2Stream.
+"""Where is it better to divide words, and where places? And are queries kept at several matchers, or posts sent there?
 
-Implements [PS2] IV-B, Alg. 1. Symbols: m the matchers; O and Q posts and queries; δ ``dissimilar``, under which the
-words of posts and queries are dissimilar; σ ``uneven``, the largest load by the smallest; θ ``most`` leaves for each
-matcher; Nt the nodes that are divided by text, Ns those that are divided by what is cheaper.
+After [PS2] IV-B, whose Alg. 1 is :class:`tidings.partitioning.hybrid.PaperHybrid`. What this does instead:
 
-Departs from the paper, which gives no values and no tolerance for |α - sim| ≈ 0:
-
-* A node is cut in the first phase only if it has ``fewest`` posts, and while there are at most a quarter of θ: the
-  similarity of ever smaller samples falls by chance alone.
-* Of all rounds of the second phase the one with the least maximum of loads is taken.
-* With ``compare`` a node of Nt is cut by space where that is cheaper. The best cuts by words and places, however alike
-  posts and queries are, are tried as well (:mod:`tidings.partitioning.hybrid.kdt`). Both are made better step by step
-  (:mod:`tidings.partitioning.hybrid.growing`), and the one with the least maximum of loads is taken. Without
-  ``compare``, as in the paper, Nt is divided by text in any case.
-* If there are ``split`` posts, leaves are made with every other one of them, and the others choose a division: loads on
-  the posts that made the leaves are too good to be true. They also choose how many leaves there are, up to θ for each
-  matcher, by loads of the mapping itself. Small leaves that overlap are cut into many regions, and what touches too
-  many of these is filed everywhere. With fewer posts all of them do both, and the hybrid is no worse on these than a
-  kd-tree and than words alone. At last all posts say which matcher gets which leaf.
+* A query may be *at home* in the leaf of its centre alone; then posts near a border are sent to both sides
+  (:mod:`tidings.partitioning.gridt`). In the paper a query is kept at every matcher that its square reaches.
+* It begins with several divisions: leaves of a kd-tree, words alone, and the best cuts by words and places
+  (:mod:`tidings.partitioning.hybrid.kdt`), with queries at home and without. All are made better step by step
+  (:mod:`tidings.partitioning.hybrid.growing`).
+* Divisions are made with every other post and query. The others choose with which one to begin, and how many leaves
+  there are at most, by the loads of the mapping itself: loads on what made the leaves are too good to be true. So it
+  falls back to words or places alone where these are better. That one is then made with all posts and queries.
 """
 
 from __future__ import annotations
 
-import heapq
-from dataclasses import dataclass
-from itertools import count
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from tidings.model import DataError
 from tidings.partitioning.hybrid import space, text
 from tidings.partitioning.hybrid.bases import LEVEL, everywhere
-from tidings.partitioning.hybrid.ground import Ground, Node
+from tidings.partitioning.hybrid.ground import Ground
 from tidings.partitioning.hybrid.growing import grown
 from tidings.partitioning.hybrid.kdt import best_leaves
 from tidings.partitioning.hybrid.leaves import KdtLeaves
 from tidings.partitioning.hybrid.measuring import measure
-from tidings.partitioning.hybrid.merging import Merged, merged, numbers_of_parts, refined
 from tidings.partitioning.hybrid.workload import Workload
 from tidings.partitioning.load import COSTS, LoadCosts
 from tidings.partitioning.mapping import Mapping, check_matchers
 
+_BEGIN = {"places": space.kd_tree, "words": text.divided, "both": best_leaves}
 _CLEARLY = 1.1
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Tree:
-    """The leaves so far, and which of them are in Nt."""
+class Beginning(NamedTuple):
+    """How a division begins: by what, and whether queries are at home."""
 
-    nodes: list[Node]
-    in_text: list[bool]
+    by: str
+    homed: bool
 
-    def add(self, node: Node, in_text: bool) -> None:
-        self.nodes.append(node)
-        self.in_text.append(in_text)
 
-    def __len__(self) -> int:
-        return len(self.nodes)
+_ALL = (
+    Beginning("places", homed=True),
+    Beginning("places", homed=False),
+    Beginning("words", homed=False),
+    Beginning("both", homed=True),
+    Beginning("both", homed=False),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hybrid:
-    """Alg. 1. The same workload, number of matchers and fields give the same mapping."""
+    """The same workload, number of matchers and fields give the same mapping.
 
-    dissimilar: float = 0.5
-    minor: float = 0.02
-    uneven: float = 1.1
-    most: int = 32
-    fewest: int = 200
+    ``most`` leaves for each matcher; with fewer than ``split`` posts all of them choose as well. ``level``: cuts are
+    between 2^level columns and rows.
+    """
+
+    most: int = 8
     split: int = 1_000
-    compare: bool = True
     level: int = LEVEL
     costs: LoadCosts = COSTS
 
     def __post_init__(self) -> None:
-        if not (0 <= self.dissimilar <= 1 and self.minor >= 0 and self.uneven >= 1 and self.most >= 1):
-            raise DataError(f"similarities are between 0 and 1, σ and θ at least 1, got {self}; choose others")
+        if self.most < 1:
+            raise DataError(f"a matcher has 1 leaf or more, got {self.most}; choose another number")
 
     def partition(self, workload: Workload, matchers: int) -> Mapping:
         """The mapping of the leaves."""
         return self.leaves(workload, matchers).mapping()
 
     def leaves(self, workload: Workload, matchers: int) -> KdtLeaves:
-        """The leaves and their matchers. Cost: seconds for 100,000 posts and queries and 8 matchers."""
+        """The leaves and their matchers. Cost: some ten seconds for 24,000 posts, 100,000 queries and 8 matchers."""
         check_matchers(matchers)
         ground = Ground.of(workload, self.costs, self.level)
-        if not self.compare:
-            nodes, found = self._second_phase(ground, self._tree(ground, matchers), matchers)
-            return KdtLeaves(ground, nodes, found.owner, matchers)
         is_split = len(workload.posts) >= self.split
-        learned, other = (ground.every_other(0), ground.every_other(1)) if is_split else (ground, ground)
-        begun = [self._second_phase(learned, self._tree(learned, matchers), matchers)]
-        begun += self._others(learned, matchers)
-        chosen = self._chosen(learned, other, begun, matchers)
-        nodes = [ground.like(node) for node in chosen.nodes]
-        if is_split:
-            return KdtLeaves(ground, nodes, refined(ground, nodes, matchers, chosen.owner).owner, matchers)
-        return KdtLeaves(ground, nodes, chosen.owner, matchers)
+        halves = (ground.every_other(0), ground.every_other(1)) if is_split else (ground, ground)
+        beginning, most = self._chosen(*halves, matchers)
+        return min(self._grown(ground, beginning, matchers, most), key=lambda leaves: _largest(leaves, ground))
 
-    def _chosen(
-        self, learned: Ground, other: Ground, begun: list[tuple[list[Node], Merged]], matchers: int
-    ) -> KdtLeaves:
-        """Of all divisions that grow from those begun with, the best for other posts than they are made with.
-
-        What grows is given up when it is clearly worse than the best one so far.
-        """
-        best, least = None, np.inf
-        for some, own in begun:
-            for nodes, found in grown(learned, some, own.owner, matchers, self.most * matchers):
-                like = [other.like(node) for node in nodes]
-                leaves = KdtLeaves(other, like, refined(other, like, matchers, found.owner).owner, matchers)
-                load = float(measure(leaves.mapping(), other.workload).loads(other.costs).max())
-                if best is None or load < least:
-                    best, least = leaves, load
-                elif load > _CLEARLY * least and len(nodes) > len(some):
+    def _chosen(self, learned: Ground, other: Ground, matchers: int) -> tuple[Beginning, int]:
+        """How the division begins that is best for other posts and queries than it is made with, and how many leaves it
+        has. What is clearly worse than the best one so far does not grow any more."""
+        best, least = (_ALL[0], matchers), np.inf
+        for beginning in _ALL:
+            for number, leaves in enumerate(self._grown(learned, beginning, matchers, self.most * matchers)):
+                load = _largest(leaves, other)
+                if load < least:
+                    best, least = (beginning, len(leaves.nodes)), load
+                elif load > _CLEARLY * least and number:
                     break
-        assert best is not None
         return best
-
-    def _tree(self, ground: Ground, matchers: int) -> _Tree:
-        """Where the second phase begins: what the first one has found, and what asks for no place."""
-        rest = ground.everywhere()
-        tree = self._first_phase(ground, max(self.most * matchers // 4, 1))
-        if len(rest.entries):
-            tree.add(rest, True)
-        return self._cut_to(ground, tree, matchers) if len(tree) < matchers else tree
 
     @staticmethod
-    def _others(ground: Ground, matchers: int) -> list[tuple[list[Node], Merged]]:
-        """Other leaves to begin with: those of the best cuts."""
-        leaves, rest = best_leaves(ground, ground.map(), matchers), everywhere(ground, matchers)
-        owner = np.concatenate([np.arange(len(own), dtype=np.int32) for own in (leaves, rest)])
-        return [([*leaves, *rest], refined(ground, [*leaves, *rest], matchers, owner))]
+    def _grown(ground: Ground, beginning: Beginning, matchers: int, most: int) -> Iterator[KdtLeaves]:
+        """A division as it begins, each time it has twice as many leaves, and with all of them."""
+        ground = replace(ground, homed=beginning.homed)
+        nodes, rest = _BEGIN[beginning.by](ground, ground.map(), matchers), everywhere(ground, matchers)
+        owner = np.concatenate([np.arange(len(own), dtype=np.int32) for own in (nodes, rest)])
+        for leaves, found in grown(ground, [*nodes, *rest], owner, matchers, most):
+            yield KdtLeaves(ground, leaves, found.owner, matchers)
 
-    # ------------------------------------------------------------------------------------------------ first phase
 
-    def _first_phase(self, ground: Ground, most: int) -> _Tree:
-        """Lines 1 to 12: cut while posts and queries are dissimilar and become more so. The largest node first."""
-        tree, order, root = _Tree([], []), count(), ground.map()
-        undecided = [(-len(root.posts), next(order), root)]
-        while undecided:
-            _, _, node = heapq.heappop(undecided)
-            similarity = ground.similarity(node)
-            if similarity >= self.dissimilar:
-                tree.add(node, False)
-                continue
-            full = len(tree) + len(undecided) + 2 > most
-            halves = None if full else self._halves(ground, node, similarity)
-            if halves is None:
-                tree.add(node, True)
-            else:
-                for half in halves:
-                    heapq.heappush(undecided, (-len(half.posts), next(order), half))
-        return tree
-
-    def _halves(self, ground: Ground, node: Node, similarity: float) -> tuple[Node, Node] | None:
-        """Lines 8 to 10: the cut after which one half is least similar; None if that is no less, or not known."""
-        if len(node.posts) < self.fewest:
-            return None
-        cuts = [(min(map(ground.similarity, halves)), halves) for halves in space.median_cuts(ground, node)]
-        if not cuts:
-            return None
-        least, halves = min(cuts, key=lambda cut: cut[0])
-        return None if abs(least - similarity) <= self.minor else halves
-
-    # ------------------------------------------------------------------------------------------------ second phase
-
-    def _cut_to(self, ground: Ground, tree: _Tree, matchers: int) -> _Tree:
-        """Lines 13 to 16: as many leaves as matchers, at the least sum of loads."""
-        most = matchers - len(tree) + 1
-        parts = [
-            [self._parts(ground, node, k, in_text) for k in range(1, most + 1)]
-            for node, in_text in zip(tree.nodes, tree.in_text, strict=True)
-        ]
-        costs = np.array([[sum(leaf.load for leaf in leaves.nodes) for leaves in own] for own in parts])
-        cut = _Tree([], [])
-        for own, number in zip(parts, numbers_of_parts(costs, matchers), strict=True):
-            for node, in_text in zip(own[number - 1].nodes, own[number - 1].in_text, strict=True):
-                cut.add(node, in_text)
-        return cut
-
-    def _parts(self, ground: Ground, node: Node, parts: int, in_text: bool) -> _Tree:
-        """PartitionNode: by text where posts and queries are dissimilar, else by what is cheaper."""
-        if parts == 1:
-            return _Tree([node], [in_text])
-        by_text = text.divided(ground, node, parts, text.by_moving if self.compare else text.by_metric)
-        if node.is_whole and (self.compare or not in_text):
-            by_space = space.kd_tree(ground, node, parts)
-            is_dearer = sum(leaf.load for leaf in by_text) > sum(leaf.load for leaf in by_space)
-            if len(by_text) < len(by_space) or (is_dearer and len(by_space) > 1):
-                return _Tree(by_space, [in_text] * len(by_space))
-        return _Tree(by_text, [in_text or len(by_text) > 1] * len(by_text))
-
-    def _second_phase(self, ground: Ground, tree: _Tree, matchers: int) -> tuple[list[Node], Merged]:
-        """Lines 17 to 27: give leaves to matchers; while the loads are uneven, cut the heaviest leaf in two."""
-        solid: set[int] = set()
-        found = merged(ground, tree.nodes, matchers)
-        best = tree.nodes.copy(), found
-        while found.unevenness > self.uneven and len(tree) < self.most * matchers:
-            if not self._cut_heaviest(ground, tree, solid):
-                break
-            found = merged(ground, tree.nodes, matchers)
-            if found.loads.max() < best[1].loads.max():
-                best = tree.nodes.copy(), found
-        return best
-
-    def _cut_heaviest(self, ground: Ground, tree: _Tree, solid: set[int]) -> bool:
-        """Cut the heaviest leaf that can be cut; whether there was one. ``solid``: those that cannot, by identity."""
-        loads = np.array([-np.inf if id(node) in solid else node.load for node in tree.nodes])
-        while loads.max() > 0:
-            heaviest = int(np.argmax(loads))
-            parts = self._parts(ground, tree.nodes[heaviest], 2, tree.in_text[heaviest])
-            if len(parts) > 1:
-                del tree.nodes[heaviest], tree.in_text[heaviest]
-                for node, in_text in zip(parts.nodes, parts.in_text, strict=True):
-                    tree.add(node, in_text)
-                return True
-            solid.add(id(tree.nodes[heaviest]))
-            loads[heaviest] = -np.inf
-        return False
+def _largest(leaves: KdtLeaves, ground: Ground) -> float:
+    """The largest load that the mapping of some leaves gives, which regions make worse than they promise."""
+    return float(measure(leaves.mapping(), ground.workload).loads(ground.costs).max())

@@ -44,6 +44,21 @@ def sent(posts, offsets, ids, entries, entry_word, words, found):
 
 
 @numba.njit(cache=True, nogil=True)
+def mark_near(entries, offsets, keys, starts, posts, has):
+    """Set ``has`` uint8[posts] for each post of a key of one of ``entries``: entry e has the keys ``keys[offsets[e] :
+    offsets[e + 1]]``, and key k the posts ``posts[starts[k] : starts[k + 1]]``.
+    """
+    seen = np.zeros(len(starts), dtype=np.uint8)
+    for e in entries:
+        for j in range(offsets[e], offsets[e + 1]):
+            k = keys[j]
+            if not seen[k]:
+                seen[k] = 1
+                for i in range(starts[k], starts[k + 1]):
+                    has[posts[i]] = 1
+
+
+@numba.njit(cache=True, nogil=True)
 def similarity(posts, offsets, ids, queries, query_offsets, query_ids, words):
     """The cosine of the vectors that count how many posts and queries have each word; 0 where there are none."""
     ours, theirs = np.zeros(words, dtype=np.float64), np.zeros(words, dtype=np.float64)

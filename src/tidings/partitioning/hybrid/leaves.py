@@ -39,7 +39,8 @@ class KdtLeaves:
         shares = [WordShare(block, hashes[words[n]]) for n, block in at]
         padding = np.setdiff1d(np.arange(self.matchers, dtype=np.int32), self.owner[everywhere])
         shares += [WordShare(None, none) for _ in padding]
-        gridt, share = Gridt.flattened(self.ground.grid, shares, self.ground.fine)
+        homed = work.entry_box[~np.isnan(work.entry_box[:, 0])] if self.ground.homed else None
+        gridt, share = Gridt.flattened(self.ground.grid, shares, self.ground.fine, homed=homed)
         owner = np.concatenate([self.owner[[n for n, _ in at]], padding]).astype(np.int32)
         return Mapping(gridt, owner[share], self.matchers)
 

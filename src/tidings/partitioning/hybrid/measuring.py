@@ -58,7 +58,7 @@ def measure(mapping: Mapping, workload: Workload) -> Division:
     own = mapping.owner[gridt.parcels_of(regions[places].astype(np.int32), hashes[words[places]])]
     pairs = LocalTerms()
     pairs.put(regions[places].astype(np.int32), words[places], np.arange(len(keys), dtype=np.int32))
-    sets = pairs.local(gridt.grid.cells(workload.lon, workload.lat), gridt.region, workload.posts)
+    sets = pairs.local(gridt.grid.cells(workload.lon, workload.lat), gridt.region, workload.posts, gridt.borders)
     routes = MatcherSets.owning(sets, Owners.single(own), mapping.matchers)
     at = own[np.searchsorted(keys, regions * np.int64(len(workload.names)) + words)]
     homes = np.unique(workload.entry_query[entries] * np.int64(mapping.matchers) + at)

@@ -33,7 +33,8 @@ def _cut_along(ground: Ground, node: Node, axis: int, low: int, high: int) -> tu
     begin, end = node.block[axis], node.block[2 + axis]
     if begin == end:
         return None
-    lines, spans = ground.places[axis][node.sent], ground.spans[node.queries]
+    lines = np.clip(ground.places[axis][node.sent], begin, end)  # some are sent from beyond the border
+    spans = ground.spans[node.queries]
     left, right = _counts(lines, spans[:, axis], spans[:, 2 + axis], begin, end)
     sides = ground.loads(*left) / low, ground.loads(*right) / high
     line = begin + 1 + int(np.argmin(np.maximum(*sides)))

@@ -6,7 +6,7 @@ rarest word of each of its conjunctions ([PS2] IV-C), so it is a few *entries*: 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -15,12 +15,17 @@ from tidings.analysis import ENGLISH, Analyser
 from tidings.analysis.fast import FastAnalyser
 from tidings.analysis.vocabulary import TermSets, Vocabulary
 from tidings.arrays import IdArray, IntArray
-from tidings.language import Conjunction, Sequence, parse_normal
-from tidings.language.areas import area_of
+from tidings.arrays.runs import runs
+from tidings.index.beside import FiledBeside
+from tidings.index.entries import Loose
+from tidings.index.filing import Filer
+from tidings.index.predicates import Predicates
 from tidings.model import DataError
 from tidings.partitioning.load import FloatArray, LoadCosts
 from tidings.tables.checked import Publications
 from tidings.tables.columns import place_columns
+from tidings.terms.dictionary import Dictionary
+from tidings.terms.sample import Sample
 
 _POSTS_PER_INSERTION = 10
 
@@ -80,27 +85,23 @@ class Workload:
         good = Publications.of(posts).table
         words = Vocabulary([""])
         sets = _posts(good, analyser, words)
-        forms = [parse_normal(text, analyser=analyser)[1] for text in subscriptions["query"].to_pylist()]
-        asked = [[_words(conjunction) for conjunction in form] for form in forms]
-        ids = [[words.add_all(own) for own in form] for form in asked]
-        frequency = np.bincount(sets.ids, minlength=len(words))
-        entries = [
-            (query, _rarest(own, frequency), box)
-            for query, (form, guards) in enumerate(zip(forms, ids, strict=True))
-            for conjunction, own in zip(form, guards, strict=True)
-            for box in area_of(conjunction) or [(np.nan,) * 4]
-        ]
-        counts = [len({int(word) for own in query for word in own}) for query in ids]
-        flat = [word for query in ids for word in dict.fromkeys(int(w) for own in query for w in own)]
+        filer = Filer(Dictionary(), Predicates(), Sample(analyser, good))
+        filed = FiledBeside.of_column(subscriptions["query"], analyser, filer)
+        asked = _asked_words(filed.entries, filer.terms, words)
+        first = asked.offsets[:-1]
+        own = np.where(np.diff(asked.offsets) > 0, np.append(asked.ids, 0)[first], 0).astype(np.int32)
+        entries, boxes = _in_boxes(filed, own)
+        queries = filed.queries[filed.entries.queries]
+        count = subscriptions.num_rows
         return cls(
             pa.array(list(words), pa.large_string()),
             *place_columns(good),
             sets,
-            TermSets(np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]), np.array(flat, dtype=np.int32)),
-            np.array([query for query, _, _ in entries], dtype=np.int64),
-            np.array([word for _, word, _ in entries], dtype=np.int32),
-            np.array([box for _, _, box in entries], dtype=np.float64).reshape(-1, 4),
-            len(forms) if deletions is None else deletions,
+            _of_queries(queries, asked, count, len(words)),
+            queries[entries],
+            own[entries],
+            boxes,
+            count if deletions is None else deletions,
         )
 
     @property
@@ -110,16 +111,20 @@ class Workload:
 
     def taken(self, rows: IntArray) -> Workload:
         """That of some posts and all queries, to learn from some posts and to measure with the others."""
-        return Workload(
-            self.names,
-            self.lon[rows],
-            self.lat[rows],
-            self.posts.taken(rows),
-            self.queries,
-            self.entry_query,
-            self.entry_word,
-            self.entry_box,
-            self.deletions,
+        return replace(self, lon=self.lon[rows], lat=self.lat[rows], posts=self.posts.taken(rows))
+
+    def asking(self, rows: IntArray) -> Workload:
+        """That of all posts and some queries, whose numbers rise; deletions are as many for each query as before."""
+        number = np.full(len(self.queries), -1, dtype=np.int64)
+        number[rows] = np.arange(len(rows))
+        kept = number[self.entry_query] >= 0
+        return replace(
+            self,
+            queries=self.queries.taken(rows),
+            entry_query=number[self.entry_query[kept]],
+            entry_word=self.entry_word[kept],
+            entry_box=self.entry_box[kept],
+            deletions=round(self.deletions * len(rows) / max(len(self.queries), 1)),
         )
 
 
@@ -146,11 +151,40 @@ def _posts(table: pa.Table, analyser: Analyser, words: Vocabulary) -> TermSets:
     return TermSets(sets.offsets, number[sets.ids] if len(sets.ids) else sets.ids)
 
 
-def _words(conjunction: Conjunction) -> list[str]:
-    """The words that it requires, also as parts of phrases."""
-    sequences = [atom for atom in conjunction.required if isinstance(atom, Sequence)]
-    return list(dict.fromkeys(word for sequence in sequences for word in sequence.words))
+def _asked_words(entries: Loose, terms: Dictionary, words: Vocabulary) -> TermSets:
+    """The words that each entry requires by their numbers here, also as parts of phrases, the rarest first."""
+    names = terms.term_names()
+    texts = names.to_pylist()
+    is_word = terms.find_words(texts) == np.arange(len(texts))
+    number = np.zeros(len(texts), dtype=np.int32)
+    number[is_word] = words.add_all(names.filter(pa.array(is_word)).to_pylist())
+    each = np.stack([entries.guards, entries.firsts], axis=1)
+    begins = np.concatenate([[0], np.cumsum(2 + entries.lengths)])
+    codes = np.empty(begins[-1], dtype=np.int64)
+    codes[begins[:-1, None] + np.arange(2)] = each
+    codes[runs(begins[:-1] + 2, entries.lengths)] = entries.stream
+    found = np.where(codes >= 0, number[np.maximum(codes, 0)], 0)
+    rows = np.repeat(np.arange(len(entries)), np.diff(begins))[found > 0]
+    return TermSets(np.searchsorted(rows, np.arange(len(entries) + 1)), found[found > 0].astype(np.int32))
 
 
-def _rarest(words: IdArray, frequency: IntArray) -> int:
-    return int(min(words, key=lambda word: (frequency[word], word))) if len(words) else 0
+def _in_boxes(filed: FiledBeside, words: IdArray) -> tuple[IntArray, FloatArray]:
+    """Each entry with each box of its conjunction, NaN for none: the numbers of entries, and the boxes beside them.
+
+    Entries of a conjunction under the same word are one here.
+    """
+    own = filed.entries.queries.astype(np.int64)
+    _, entries = np.unique(own * (int(words.max(initial=0)) + 1) + words, return_index=True)
+    entries = np.sort(entries)
+    counts = np.diff(filed.areas.offsets)[own[entries]]
+    boxes = np.full((int(np.maximum(counts, 1).sum()), 4), np.nan)
+    numbers = np.repeat(entries, np.maximum(counts, 1))
+    has_box = np.repeat(counts > 0, np.maximum(counts, 1))
+    boxes[has_box] = filed.areas.boxes[runs(filed.areas.offsets[own[entries]], counts)]
+    return numbers, boxes
+
+
+def _of_queries(queries: IntArray, words: TermSets, count: int, names: int) -> TermSets:
+    """The words of the entries of each query, each once."""
+    keys = np.unique(np.repeat(queries, np.diff(words.offsets)) * np.int64(names) + words.ids)
+    return TermSets(np.searchsorted(keys, np.arange(count + 1) * np.int64(names)), (keys % names).astype(np.int32))

@@ -6,6 +6,7 @@ included.
 """
 
 
+# ruff: noqa: PLR0913, PLR0917  (kernels take arrays, not objects)
 # numba takes no annotations: shapes and types are in the docstrings.
 # mypy: disallow_untyped_defs=False
 # mypy: disallow_untyped_calls=False
@@ -44,26 +45,40 @@ def blocks(boxes, bounds, side, found):
 
 
 @numba.njit(cache=True, nogil=True)
-def regions_of_blocks(blocks, side, region, widest, seen, offsets, found):
+def runs(region, side, next_x, next_y):
+    """Where regions change: fill ``next_x`` int32[cells] with the first column after each cell, in its row, that is of
+    another region, and ``next_y`` int32[rows] with the first row after each one that differs from it."""
+    for y in range(side - 1, -1, -1):
+        first, is_same = y * side, y + 1 < side
+        for x in range(side - 1, -1, -1):
+            is_run = x + 1 < side and region[first + x] == region[first + x + 1]
+            next_x[first + x] = next_x[first + x + 1] if is_run else x + 1
+            is_same = is_same and region[first + x] == region[first + side + x]
+        next_y[y] = next_y[y + 1] if is_same else y + 1
+
+
+@numba.njit(cache=True, nogil=True)
+def regions_of_blocks(blocks, side, region, next_x, next_y, widest, seen, offsets, found):
     """Which regions each block touches, each once; returns how many were found.
 
-    ``region`` int32[cells]; ``seen`` int64[regions] is all -1 before. Region 0 alone, if there are more than
-    ``widest``. ``offsets`` int64[blocks + 1] is filled, and ``found`` int32 as far as it reaches: if it was too short,
-    more were found than it has.
+    ``region`` int32[cells]; ``next_x`` and ``next_y`` as :func:`runs` fills them; ``seen`` int64[regions] is all -1
+    before. Region 0 alone, if there are more than ``widest``. ``offsets`` int64[blocks + 1] is filled, and ``found``
+    int32 as far as it reaches: if it was too short, more were found than it has.
     """
     out = 0
     for i in range(len(blocks)):
-        begin = out
-        for y in range(blocks[i, 1], blocks[i, 3] + 1):
-            for x in range(blocks[i, 0], blocks[i, 2] + 1):
+        begin, y = out, blocks[i, 1]
+        while y <= blocks[i, 3] and out - begin <= widest:
+            x = blocks[i, 0]
+            while x <= blocks[i, 2]:
                 r = region[y * side + x]
                 if seen[r] != i:
                     seen[r] = i
                     if out < len(found):
                         found[out] = r
                     out += 1
-            if out - begin > widest:
-                break
+                x = next_x[y * side + x]
+            y = next_y[y]
         if out - begin > widest:
             out = begin + 1
             if begin < len(found):

@@ -64,20 +64,26 @@ def regions_of(areas: BoxSets, grid: Grid, region: IdArray, widest: int) -> Term
     >>> [regions_of(areas, grid, cells, widest=2).row(i).tolist() for i in range(3)]
     [[0], [1, 2], [0]]
     """
-    boxes, regions = areas.boxes, int(region.max(initial=0)) + 1
-    found = np.empty(4 * len(boxes) + 64, dtype=np.int32)
-    ends = np.zeros(len(boxes) + 1, dtype=np.int64)
-    blocks = grid.blocks(boxes)
-    seen = np.full(regions, -1, dtype=np.int64)
-    count = kernels.regions_of_blocks(blocks, grid.side, region, widest, seen, ends, found)
+    found = touched(grid.blocks(areas.boxes), grid.side, region, widest)
+    return of_areas(areas.offsets, found, int(region.max(initial=0)) + 1)
+
+
+def touched(blocks: IdArray, side: int, region: IdArray, widest: int) -> TermSets:
+    """The regions that each block of cells touches, int32[blocks, 4]; region 0 alone for more than ``widest``."""
+    found = np.empty(4 * len(blocks) + 64, dtype=np.int32)
+    ends = np.zeros(len(blocks) + 1, dtype=np.int64)
+    seen = np.full(int(region.max(initial=0)) + 1, -1, dtype=np.int64)
+    next_x, next_y = np.empty(side**2, dtype=np.int32), np.empty(side, dtype=np.int32)
+    kernels.runs(region, side, next_x, next_y)
+    count = kernels.regions_of_blocks(blocks, side, region, next_x, next_y, widest, seen, ends, found)
     if count > len(found):
         found = np.empty(count, dtype=np.int32)
         seen[:] = -1
-        kernels.regions_of_blocks(blocks, grid.side, region, widest, seen, ends, found)
-    return _joined(areas.offsets, TermSets(ends, found[:count]), regions)
+        kernels.regions_of_blocks(blocks, side, region, next_x, next_y, widest, seen, ends, found)
+    return TermSets(ends, found[:count])
 
 
-def _joined(offsets: IntArray, sets: TermSets, regions: int) -> TermSets:
+def of_areas(offsets: IntArray, sets: TermSets, regions: int) -> TermSets:
     """The regions of areas, given those of each of their boxes; everywhere for an area without a box."""
     counts = np.diff(sets.offsets)
     areas = np.repeat(np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)), counts)
