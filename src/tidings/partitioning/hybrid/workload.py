@@ -133,8 +133,9 @@ def sample_costs(costs: LoadCosts, posts: int, queries: int, standing: int) -> L
 
     In that time one is inserted and one deleted for every 10 posts ([PS2] VI-A).
 
-    >>> sample_costs(LoadCosts(pair=1, post=1, insertion=5, deletion=1), posts=100, queries=20, standing=40)
-    LoadCosts(pair=2.0, post=1, insertion=2.5, deletion=0.5)
+    >>> costs = sample_costs(LoadCosts(pair=1, post=1, insertion=5, deletion=1), posts=100, queries=20, standing=40)
+    >>> costs.pair, costs.post, costs.insertion, costs.deletion
+    (2.0, 1, 2.5, 0.5)
     """
     churn = posts / _POSTS_PER_INSERTION / max(queries, 1)
     pair = costs.pair * max(standing, 1) / max(queries, 1)
