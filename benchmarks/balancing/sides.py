@@ -78,7 +78,7 @@ class Side:
 
     def take(self, batch: Batch) -> None:
         cluster, before = self.shares.cluster, self.shares.cluster.work()
-        cluster.change(with_all_columns(batch.added), batch.gone)
+        self.shares.change(with_all_columns(batch.added), batch.gone)
         changed = cluster.work()
         if not batch.posts.num_rows:
             return

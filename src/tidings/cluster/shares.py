@@ -57,7 +57,7 @@ class Shares:
         self._parts = [Part(()) for _ in self._cluster.members]
         self._changes = [_UNSAVED for _ in self._cluster.members]
         self._homes = [member.homes for member in self._cluster.members]
-        self._has_moved = False
+        self._has_changed = False
         self._router, self._older = RouterFiles(folder), RouterFiles(folder)
 
     @property
@@ -77,7 +77,7 @@ class Shares:
 
     def fill(self, table: pa.Table) -> None:
         """Hold the subscriptions of a table, checked and with all COLUMNS."""
-        self._cluster.change(table)
+        self.change(table, ())
 
     def open(self, parts: Iterable[Part], routers: tuple[str, ...], older: tuple[str, ...] = ()) -> None:
         """Hold what some files hold."""
@@ -97,11 +97,11 @@ class Shares:
 
     def change(self, table: pa.Table, ids: Iterable[str]) -> None:
         """Hold the subscriptions of a table too, and those of ``ids`` no longer, but for the table's own."""
+        self._has_changed = True
         self._cluster.change(table, ids)
 
     def move(self, mapping: Mapping) -> Carried:
         """Give parcels to the owners that they have in a mapping of the same parcels."""
-        self._has_moved = True
         return self._cluster.move_to(mapping)
 
     def adopt(self, mapping: Mapping) -> None:
@@ -118,17 +118,17 @@ class Shares:
     def save(self) -> tuple[Part, ...]:
         """Write what is not in files yet, the router as well; the files of each share.
 
-        What a move has changed is written and nothing else: many files become one when something else changes.
+        What a move has changed is written and nothing else: many files become one when subscriptions come or go.
         """
-        most = COMPACTION.max_segments + (SPARE_FILES if self._has_moved else 0)
+        most = COMPACTION.max_segments + (0 if self._has_changed else SPARE_FILES)
         for matcher, member in enumerate(self._cluster.members):
             if member.changes != self._changes[matcher]:
-                if not self._has_moved:
+                if self._has_changed:
                     member.compact_if_due(more_segments=1)  # the one that saving makes
                 segments = member.index.save_beside(self._store, member.index.unsaved())
                 self._parts[matcher] = Part(segments, self._saved_homes(matcher, member.homes, most))
                 self._changes[matcher], self._homes[matcher] = member.changes, member.homes
-        self._has_moved = False
+        self._has_changed = False
         self._router.save(self._cluster, most)
         if self._cluster.older is not None:
             self._older.save(self._cluster.older, most)
