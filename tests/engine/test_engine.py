@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import sys
 import threading
 from collections.abc import Iterator
@@ -294,11 +295,15 @@ def many_switches() -> Iterator[None]:
 
 @pytest.fixture
 def no_switches() -> Iterator[None]:
-    """Let a thread go on until it lets go of the interpreter by itself."""
+    """Let a thread go on until it lets go of the interpreter by itself. What other tests left behind is collected
+    before: files that are closed let go of it."""
     before = sys.getswitchinterval()
+    gc.collect()
+    gc.disable()
     sys.setswitchinterval(1000)
     yield
     sys.setswitchinterval(before)
+    gc.enable()
 
 
 @pytest.mark.usefixtures("no_switches")
