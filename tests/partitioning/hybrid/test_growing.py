@@ -5,23 +5,23 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.examples import examples
 from tests.partitioning.hybrid.test_nodes import asked, counted
-from tests.partitioning.hybrid.toys import COSTS, GRID, Query, ground, workloads
-from tidings.partitioning.gridt.gridt import Block
+from tests.partitioning.hybrid.toys import COSTS, GRID, ground, workloads
+from tidings.partitioning.gridt.gridt import Block, Gridt
 from tidings.partitioning.hybrid import space, text
 from tidings.partitioning.hybrid.ground import Ground, Node
 from tidings.partitioning.hybrid.growing import cheapest_halves, grown
-from tidings.partitioning.hybrid.kdt import best_leaves
 from tidings.partitioning.hybrid.leaves import KdtLeaves, tiles
-from tidings.partitioning.hybrid.measuring import measure
 from tidings.partitioning.hybrid.merging import refined
 from tidings.partitioning.hybrid.workload import Workload
 from tidings.partitioning.load import LoadCosts
+from tidings.partitioning.mapping import hash_names
 
 
 def parts(field: Ground) -> list[Node]:
@@ -60,32 +60,26 @@ def test_moves_never_raise_the_sum_of_powers_and_loads_are_those_of_their_sets(
     assert all(after >= 2 * before for before, after in pairwise(sizes[:-1]))
 
 
-@examples(40)
-@given(workloads(), st.sampled_from([2, 3, 4, 8]))
-def test_the_best_cuts_are_no_worse_than_a_kd_tree_and_than_words_alone(work: Workload, count: int) -> None:
-    field = Ground(work, GRID, COSTS)
-    root = field.map()
-    best = max(leaf.load for leaf in best_leaves(field, root, count))
-    for leaves in (space.kd_tree(field, root, count), text.divided(field, root, count)):
-        assert best <= max(leaf.load for leaf in leaves)
-
-
-def test_frequent_words_are_cut_by_places_and_rare_ones_by_words() -> None:
-    posts = [(x + 0.5, y + 0.5, "a" + "bcde"[(x + y) % 4]) for x in range(8) for y in range(8)]
-    small: list[Query] = [[("a", (p[0], p[1], p[0], p[1]))] for p in posts for _ in range(4)]
-    wide: list[Query] = [[(word, (0.0, 0.0, 8.0, 8.0))] for word in "bcde" for _ in range(64)]
-    field = ground(posts, small + wide)
-    leaves = best_leaves(field, field.map(), 4)
-    cut = [leaf for leaf in leaves if leaf.block != (0, 0, 7, 7)]
-    assert cut and all(leaf.words is not None for leaf in leaves)  # words first, then places
-    found = measure(KdtLeaves(field, leaves, np.arange(4, dtype=np.int32), 4).mapping(), field.workload)
-    assert found.query_copies == 1 and found.loads(COSTS).max() == pytest.approx(max(leaf.load for leaf in leaves))
+def test_new_words_are_divided_evenly_however_many_leaves_a_matcher_has() -> None:
+    words = [letter + other for letter in "abcdefgh" for other in "abcdefgh"]
+    field = ground([(1, 1, "a")], [[(word, (0.0, 0.0, 8.0, 8.0))] for word in words])
+    nodes = text.divided(field, field.map(), 8)
+    owner = np.array([0] * 7 + [1], dtype=np.int32)
+    mapping = KdtLeaves(field, nodes, owner, 2).mapping()
+    assert len(nodes) == 8 and isinstance(mapping.parcels, Gridt)
+    new = hash_names(pa.array([f"new {n}" for n in range(1_000)], pa.large_string()))
+    own = mapping.owner[mapping.parcels.parcels_of(np.full(1_000, mapping.parcels.region[0], dtype=np.int32), new)]
+    assert 400 < np.count_nonzero(own) < 600
+    for n, node in enumerate(nodes):
+        known = hash_names(field.workload.names.take(pa.array(node.words)))
+        regions = np.full(len(known), mapping.parcels.region[0], dtype=np.int32)
+        assert np.all(mapping.owner[mapping.parcels.parcels_of(regions, known)] == owner[n])
 
 
 def test_what_cannot_be_cut_is_left_alone() -> None:
     field = ground([(1, 1, "a")], asked("a", box=(1.0, 1.0, 1.0, 1.0)))
     cell = field.within(field.map(), (1, 1, 1, 1))
-    assert cheapest_halves(field, cell) == [] and best_leaves(field, cell, 4) == [cell]
+    assert cheapest_halves(field, cell) == []
     [(nodes, found)] = grown(field, [cell], np.zeros(1, dtype=np.int32), 2, 9)
     assert nodes == [cell] and np.count_nonzero(found.loads) == 1
 

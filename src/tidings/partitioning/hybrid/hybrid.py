@@ -4,12 +4,11 @@ After [PS2] IV-B, whose Alg. 1 is :class:`tidings.partitioning.hybrid.PaperHybri
 
 * A query may be *at home* in the leaf of its centre alone; then posts near a border are sent to both sides
   (:mod:`tidings.partitioning.gridt`). In the paper a query is kept at every matcher that its square reaches.
-* It begins with several divisions: leaves of a kd-tree, words alone, and the best cuts by words and places
-  (:mod:`tidings.partitioning.hybrid.kdt`), with queries at home and without. All are made better step by step
-  (:mod:`tidings.partitioning.hybrid.growing`).
-* Divisions are made with every other post and query. The others choose with which one to begin, and how many leaves
-  there are at most, by the loads of the mapping itself: loads on what made the leaves are too good to be true. So it
-  falls back to words or places alone where these are better. That one is then made with all posts and queries.
+* It begins with leaves of a kd-tree, with words alone, or with leaves of a kd-tree where queries are at home. Each is
+  made better step by step (:mod:`tidings.partitioning.hybrid.growing`).
+* Which one, and how often it is cut, is chosen by halves: a division that is made with every other post and query has
+  some load for the rest of them. Loads on what made the leaves are too good to be true, so even those must not be
+  larger. What is simpler comes first, and what comes later has to be clearly better.
 """
 
 from __future__ import annotations
@@ -25,15 +24,14 @@ from tidings.partitioning.hybrid import space, text
 from tidings.partitioning.hybrid.bases import LEVEL, everywhere
 from tidings.partitioning.hybrid.ground import Ground
 from tidings.partitioning.hybrid.growing import grown
-from tidings.partitioning.hybrid.kdt import best_leaves
 from tidings.partitioning.hybrid.leaves import KdtLeaves
 from tidings.partitioning.hybrid.measuring import measure
 from tidings.partitioning.hybrid.workload import Workload
 from tidings.partitioning.load import COSTS, LoadCosts
 from tidings.partitioning.mapping import Mapping, check_matchers
 
-_BEGIN = {"places": space.kd_tree, "words": text.divided, "both": best_leaves}
-_CLEARLY = 1.1
+_BEGIN = {"places": space.kd_tree, "words": text.divided}
+_BETTER, _WORSE = 1.02, 1.1
 
 
 class Beginning(NamedTuple):
@@ -44,11 +42,9 @@ class Beginning(NamedTuple):
 
 
 _ALL = (
-    Beginning("places", homed=True),
     Beginning("places", homed=False),
     Beginning("words", homed=False),
-    Beginning("both", homed=True),
-    Beginning("both", homed=False),
+    Beginning("places", homed=True),
 )
 
 
@@ -56,8 +52,8 @@ _ALL = (
 class Hybrid:
     """The same workload, number of matchers and fields give the same mapping.
 
-    ``most`` leaves for each matcher; with fewer than ``split`` posts all of them choose as well. ``level``: cuts are
-    between 2^level columns and rows.
+    ``most`` leaves for each matcher; with fewer than ``split`` posts only loads on all of them choose. ``level``: cuts
+    are between 2^level columns and rows.
     """
 
     most: int = 8
@@ -78,22 +74,19 @@ class Hybrid:
         check_matchers(matchers)
         ground = Ground.of(workload, self.costs, self.level)
         is_split = len(workload.posts) >= self.split
-        halves = (ground.every_other(0), ground.every_other(1)) if is_split else (ground, ground)
-        beginning, most = self._chosen(*halves, matchers)
-        return min(self._grown(ground, beginning, matchers, most), key=lambda leaves: _largest(leaves, ground))
-
-    def _chosen(self, learned: Ground, other: Ground, matchers: int) -> tuple[Beginning, int]:
-        """How the division begins that is best for other posts and queries than it is made with, and how many leaves it
-        has. What is clearly worse than the best one so far does not grow any more."""
-        best, least = (_ALL[0], matchers), np.inf
+        halves = (ground.every_other(0), ground.every_other(1)) if is_split else ()
+        made, judged = (ground, *halves), (ground, *reversed(halves))
+        found, least = list[KdtLeaves](), np.inf
         for beginning in _ALL:
-            for number, leaves in enumerate(self._grown(learned, beginning, matchers, self.most * matchers)):
-                load = _largest(leaves, other)
-                if load < least:
-                    best, least = (beginning, len(leaves.nodes)), load
-                elif load > _CLEARLY * least and number:
+            grown = (self._grown(part, beginning, matchers, self.most * matchers) for part in made)
+            for step in zip(*grown, strict=False):
+                own, *others = (_largest(leaves, part) for leaves, part in zip(step, judged, strict=True))
+                load = max(own, float(np.mean(others or own)))
+                if load < least / _BETTER:
+                    found, least = [step[0]], load
+                elif load > _WORSE * least and len(step[0].nodes) > matchers:
                     break
-        return best
+        return found[0]
 
     @staticmethod
     def _grown(ground: Ground, beginning: Beginning, matchers: int, most: int) -> Iterator[KdtLeaves]:

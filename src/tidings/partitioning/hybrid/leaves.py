@@ -23,9 +23,10 @@ class KdtLeaves:
     matchers: int
 
     def mapping(self) -> Mapping:
-        """The mapping of these leaves: each is a parcel, or one for each region of its cells.
+        """The mapping of these leaves: those of a matcher with the same cells are a parcel, or one for each region.
 
-        Each matcher has a parcel everywhere, so that words which nobody has asked for yet are divided between all.
+        So words which nobody has asked for yet are divided evenly between the matchers there, however many leaves each
+        has. Each matcher has a parcel everywhere, so that words which nobody has asked for yet are divided between all.
         """
         work, none = self.ground.workload, np.zeros(0, dtype=np.uint64)
         hashes = hash_names(work.names)
@@ -34,15 +35,16 @@ class KdtLeaves:
         last = self.ground.grid.side - 1
         whole: Block = (0, 0, last, last)
         placed: list[tuple[int, Block]] = [(n, node.block) for n, node in enumerate(self.nodes) if node.block]
-        at: list[tuple[int, Block | None]] = [(n, block) for block, own in tiles(whole, placed) for n in own]
-        at += [(n, None) for n in everywhere]
-        shares = [WordShare(block, hashes[words[n]]) for n, block in at]
-        padding = np.setdiff1d(np.arange(self.matchers, dtype=np.int32), self.owner[everywhere])
-        shares += [WordShare(None, none) for _ in padding]
+        parts: list[tuple[Block | None, list[int]]] = [*tiles(whole, placed), (None, everywhere)]
+        shares, owner = list[WordShare](), list[int]()
+        for block, own in parts:
+            for matcher in range(self.matchers) if block is None else np.unique(self.owner[own]).tolist():
+                known = [hashes[words[n]] for n in own if self.owner[n] == matcher]
+                shares.append(WordShare(block, np.concatenate([none, *known])))
+                owner.append(matcher)
         homed = work.entry_box[~np.isnan(work.entry_box[:, 0])] if self.ground.homed else None
         gridt, share = Gridt.flattened(self.ground.grid, shares, self.ground.fine, homed=homed)
-        owner = np.concatenate([self.owner[[n for n, _ in at]], padding]).astype(np.int32)
-        return Mapping(gridt, owner[share], self.matchers)
+        return Mapping(gridt, np.array(owner, dtype=np.int32)[share], self.matchers)
 
 
 def tiles(block: Block, leaves: Sequence[tuple[int, Block]]) -> list[tuple[Block, list[int]]]:
