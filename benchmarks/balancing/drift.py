@@ -82,6 +82,7 @@ def _whole(drift: Drift, fixed: Side, adjusted: Side) -> dict[str, Any]:
             fixed.seconds(every, changes=True) / adjusted.seconds(every, changes=True), 3
         ),
         "times_as_many_by_busiest": round(fixed.busiest(every) / adjusted.busiest(every), 3),
+        "times_as_many_by_busiest_moves_paid": round(fixed.busiest(every) / adjusted.busiest(every, waits=True), 3),
         "by_load": round(fixed.load(every) / adjusted.load(every), 3),
         "by_load_moved_beside": round(fixed.load(every) / adjusted.load(every, waits=False), 3),
         "bound_by_load": round(fixed.uneven(every), 3),

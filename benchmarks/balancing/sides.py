@@ -121,9 +121,11 @@ class Side:
         batches = sum(each.changing_too_ms if changes else each.matching_ms for each in own)
         return (batches + waits * sum(each.moving_ms for each in own)) / 1e3
 
-    def busiest(self, part: slice) -> float:
-        """How long the busiest matcher took for some batches."""
-        return float(np.sum([each.ms for each in self.taken[part]], axis=0).max()) / 1e3
+    def busiest(self, part: slice, *, waits: bool = False) -> float:
+        """How long the busiest matcher took for some batches; with all that moving took if everybody ``waits``."""
+        own = self.taken[part]
+        busiest = float(np.sum([each.ms for each in own], axis=0).max())
+        return (busiest + waits * sum(each.moving_ms for each in own)) / 1e3
 
     def load(self, part: slice, *, waits: bool = True) -> float:
         """The same by counters, in units of a post."""
