@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.balancing.world import LEARNED, World
 from benchmarks.matching import Advance, silent
-from tidings.balancing import SELECTORS, Churn, Estimate, Formula, Loads, WorkDone
+from tidings.balancing import SELECTORS, Churn, Estimate, Formula, Loads, Standing, WorkDone
 from tidings.balancing.migration import RandomChoice
 from tidings.cluster.counting import by_parcel, touched
 from tidings.cluster.placing import place
@@ -30,7 +30,9 @@ def measure(
     router = place(asked, mapping).router
     touches, count = touched(router, world.posts.slice(0, posts)), mapping.parcels.count
     filed = by_parcel(router.parcels, router.filed, count)
-    loads = Loads(WorkDone.none(matchers), WorkDone.none(count), filed, touches, Churn.none(count))
+    loads = Loads(
+        WorkDone.none(matchers), WorkDone.none(count), filed, touches, Churn.none(count), Standing.apart(filed)
+    )
     rows: dict[str, list[Any]] = {"formula": [], "algorithm": [], "carried_by_dp": [], "ms": []}
     formulas: tuple[tuple[Formula, LoadCosts], ...] = (("paper", _DEF_3), ("counted", COUNTED))
     for formula, costs in formulas:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tidings.balancing import Churn, Loads, Touches, WorkDone
+from tidings.balancing import Churn, Loads, Standing, Touches, WorkDone
 from tidings.partitioning import Mapping
 from tidings.partitioning.finer import finer
 from tidings.partitioning.gridt import Gridt, WordShare
@@ -22,7 +22,8 @@ def loads_of(posts: Sequence[Sequence[int]], filed: Sequence[int], matchers: int
     touches = Touches.of(rows, parcels, np.ones(len(parcels), dtype=np.int64))
     work = WorkDone.none(len(filed))
     work.posts[:] = touches.by_parcel(len(filed))
-    return Loads(WorkDone.none(matchers), work, np.array(filed, dtype=np.int64), touches, Churn.none(len(filed)))
+    entries, churn = np.array(filed, dtype=np.int64), Churn.none(len(filed))
+    return Loads(WorkDone.none(matchers), work, entries, touches, churn, Standing.apart(entries))
 
 
 def words(owner: Sequence[int], matchers: int = 2) -> Mapping:

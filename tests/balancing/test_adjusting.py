@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -46,7 +48,7 @@ def since_the_beginning(batches: int) -> Loads:
     loads = loads_of([[p] for p in (0, 1, 2, 3, 4, 5, 6, 7, 8, 9)], [1] * 10)
     work = WorkDone.none(2)
     work.posts[:] = [9 * batches, batches]
-    return Loads(work, loads.parcels, loads.filed, loads.touches, loads.churn)
+    return replace(loads, matchers=work)
 
 
 def test_an_adjuster_waits_moves_and_waits_again() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.balancing.hand import halves, loads_of, words
-from tidings.balancing import SELECTORS, Churn, Estimate, Formula, Local, SelectorName
+from tidings.balancing import SELECTORS, Churn, Estimate, Formula, Local, SelectorName, Standing
 from tidings.balancing.trial import Trial
 from tidings.model import DataError
 from tidings.partitioning import Mapping, Move
@@ -105,6 +105,35 @@ def test_pairs_are_those_that_a_router_sees_where_no_matcher_has_counted() -> No
     assert measured.matchers(np.array([0, 2, 1], dtype=np.int32))[2] == pytest.approx(10 * 5 * 30 / 250)
 
 
+def test_a_subscription_of_two_parcels_is_kept_twice_where_they_belong_to_two_matchers() -> None:
+    # Three subscriptions are in parcels 0 and 1, one in 1 alone, two in 2. All of matcher 0: it has four, and looked at
+    # 80 entries for 20 posts. If parcel 1 goes, both have these three: the pairs are 10 * 3 and 20 * 6.
+    loads = loads_of([[0]] * 10 + [[1]] * 10 + [[2]] * 10, [3, 4, 2])
+    rows, parcels = [0, 0, 1, 1, 2, 2, 3, 4, 5], [0, 1, 0, 1, 0, 1, 1, 2, 2]
+    loads = replace(loads, standing=Standing(np.array(rows), np.array(parcels, np.int32), np.ones(6)))
+    loads.matchers.posts[:], loads.matchers.compared[:] = [20, 10], [80, 20]
+    estimate = Estimate(loads, words([0, 0, 1]), PAIRS_ONLY, "measured")
+    apart = np.array([0, 1, 1], dtype=np.int32)
+    assert estimate.matchers(np.array([0, 0, 1], dtype=np.int32)).tolist() == [80, 20]
+    assert estimate.matchers(apart).tolist() == [10 * 3 * 1, 20 * 6 * 1]
+    trial = Trial(estimate)
+    trial.give(np.array([1]), 0, 1)
+    assert trial.loads().tolist() == [30, 120] and trial.carried == 4
+
+
+def test_a_parcel_goes_where_its_subscriptions_are() -> None:
+    # Matcher 0 has parcels 0 to 2. The subscriptions of 1 are those of parcel 3 at matcher 1 as well, and those of 2
+    # those of parcel 4 at matcher 2. Each can get half of what matcher 0 has too much: one parcel.
+    posts = [[parcel] for parcel in (0, 0, 1, 2, 3, 4) for _ in range(10)]
+    rows, parcels = np.array([(0, 0), (1, 1), (1, 3), (2, 2), (2, 4)]).T
+    loads = loads_of(posts, [1] * 5, 3)
+    for swapped in (False, True):
+        homes = np.array([0, 1, 4, 2, 3] if swapped else parcels, dtype=np.int32)
+        own = replace(loads, standing=Standing(rows, homes, np.full(3, 9.0)))
+        plan = Local(costs=POSTS_ONLY, heaviest=0).plan(own, words([0, 0, 0, 1, 2], 3))
+        assert sorted(plan) == [Move(1, to=2 if swapped else 1), Move(2, to=1 if swapped else 2)]
+
+
 def test_parcels_move_when_waiting_has_cost_as_much_as_moving() -> None:
     # 160 and 100 posts; three parcels with one query each even it out: 30 posts less in the time of 260 posts.
     posts = [[parcel] for parcel in range(26) for _ in range(10)]
@@ -169,6 +198,7 @@ def test_a_plan_never_makes_the_heaviest_heavier_nor_the_lightest_lighter(
     posts=st.lists(st.sets(st.integers(0, 11), max_size=4).map(sorted), max_size=30),
     filed=st.lists(st.integers(0, 9), min_size=12, max_size=12),
     owner=st.lists(st.integers(0, 2), min_size=12, max_size=12),
+    standing=st.lists(st.sets(st.integers(0, 11), min_size=1, max_size=3).map(sorted), max_size=12),
     given_away=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.sets(st.integers(0, 11)))),
     formula=st.sampled_from(get_args(Formula)),
 )
@@ -176,10 +206,14 @@ def test_a_trial_has_the_loads_of_an_estimate_after_each_parcel_that_goes(
     posts: list[list[int]],
     filed: list[int],
     owner: list[int],
+    standing: list[list[int]],
     given_away: list[tuple[int, int, set[int]]],
     formula: Formula,
 ) -> None:
-    loads = loads_of(posts, filed, 3)
+    pairs = [(row, parcel) for row, own in enumerate(standing) for parcel in own]
+    rows, parcels_of = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    there = Standing(rows, parcels_of.astype(np.int32), np.full(len(standing), 1.5))
+    loads = replace(loads_of(posts, filed, 3), standing=there)
     loads.matchers.posts[:], loads.matchers.compared[:], loads.matchers.found[:] = [9, 9, 0], [50, 7, 0], [3, 9, 0]
     estimate = Estimate(loads, words(owner, 3), COUNTED, formula)
     trial = Trial(estimate)

@@ -6,13 +6,14 @@ import random
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cluster.test_placing import as_table, crowd, simple
 from tests.examples import examples
 from tests.index.strategies import NOW
-from tidings.cluster import Cluster
+from tidings.cluster import Cluster, counting
 from tidings.partitioning import Mapping, Move
 
 
@@ -33,6 +34,8 @@ def test_what_is_counted_for_parcels_is_what_their_matchers_did(seed: int) -> No
     assert np.array_equal(loads.touches.by_matcher(mapping.owner, 4), loads.matchers.posts)
     assert np.array_equal(loads.touches.by_parcel(mapping.parcels.count), loads.parcels.posts)
     assert np.all((loads.parcels.compared > 0) == (loads.parcels.posts > 0))
+    there = loads.standing.by_matcher(mapping.owner, 4)
+    assert there.tolist() == [len(member.index) for member in cluster.members]
     busy = loads.matchers.compared > 0
     own = np.bincount(mapping.owner, loads.parcels.ms, 4)
     assert np.allclose(own[busy], loads.matchers.ms[busy])
@@ -46,6 +49,17 @@ def test_each_matcher_counts_what_came_and_what_went() -> None:
     work = cluster.loads().matchers
     assert (work.insertions.tolist(), work.deletions.tolist()) == ([3], [2])
     assert work.ms[0] > 0
+
+
+def test_some_subscriptions_stand_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = Cluster(Mapping.hashed(2))
+    cluster.change(pa.table({"id": [f"s{n}" for n in range(30)], "query": ["fire OR rain"] * 20 + ["rain"] * 10}))
+    exact = cluster.loads().standing
+    monkeypatch.setattr(counting, "SOME_STANDING", 10)
+    some = cluster.loads().standing
+    assert len(exact.weights) == 30 and exact.weights.tolist() == [1.0] * 30 and some.weights.tolist() == [3.0] * 10
+    owner = np.arange(len(cluster.loads().filed)) % 2
+    assert np.allclose(some.by_matcher(owner, 2), exact.by_matcher(owner, 2), atol=3)
 
 
 def test_churn_is_what_changed_between_the_latest_posts_and_no_bulk_before_them() -> None:

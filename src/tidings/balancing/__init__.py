@@ -4,7 +4,7 @@ from tidings.balancing.adjusting import Adjuster, batch_loads
 from tidings.balancing.detecting import UNEVEN, Detector, Detects
 from tidings.balancing.estimate import Estimate, Formula
 from tidings.balancing.globally import Global
-from tidings.balancing.loads import Churn, Loads, Touches, WorkDone
+from tidings.balancing.loads import Churn, Loads, Standing, Touches, WorkDone
 from tidings.balancing.local import Balancer, Local
 from tidings.balancing.migration import SELECTORS, Select, SelectorName
 
@@ -23,6 +23,7 @@ __all__ = [
     "Local",
     "Select",
     "SelectorName",
+    "Standing",
     "Touches",
     "WorkDone",
     "batch_loads",

@@ -42,32 +42,39 @@ class Estimate:
         """Of each matcher, the part of all its pairs that its index has looked at; of all of them together where one
         has no pairs, and what the router sees where no matcher has counted anything."""
         work, count = self.loads.matchers, self.mapping.matchers
-        posts = self.loads.touches.by_matcher(self.mapping.owner, count)
-        pairs = cell_load(posts, np.bincount(self.mapping.owner, self.loads.filed, count))
+        posts, standing = self._there
+        pairs = cell_load(posts, standing)
         each: FloatArray = work.compared / np.maximum(work.posts, 1) * posts
         if not each.any():
             each = np.bincount(self.mapping.owner, self._entries, count).astype(np.float64)
         found: FloatArray = np.where(pairs > 0, each / np.maximum(pairs, 1), each.sum() / max(float(pairs.sum()), 1.0))
         return found
 
-    def _pairs_of(self, owner: IdArray) -> FloatArray:
+    @cached_property
+    def _pairs(self) -> FloatArray:
         """The pairs of each parcel. Where pairs are measured, half of those of its posts with all queries of its owner,
-        and of its queries with all posts: so the sum is that of the owner."""
+        and of its queries with all posts."""
         if self.formula == "counted":
             return self._entries.astype(np.float64)
         if self.formula == "paper":
             found: FloatArray = cell_load(self.posts, self.loads.filed)
             return found
-        count = self.mapping.matchers
-        posts, filed = (np.bincount(owner, own, count)[owner] for own in (self.posts, self.loads.filed))
-        return np.asarray(self._looked_at[owner] * (self.posts * filed + posts * self.loads.filed) / 2)
+        owner = self.mapping.owner
+        posts, standing = (own[owner] for own in self._there)
+        return np.asarray(self._looked_at[owner] * (self.posts * standing + posts * self.loads.filed) / 2)
+
+    @cached_property
+    def _there(self) -> tuple[FloatArray, FloatArray]:
+        """The posts and the subscriptions of each matcher, each of them once."""
+        owner, count = self.mapping.owner, self.mapping.matchers
+        posts = self.loads.touches.by_matcher(owner, count).astype(np.float64)
+        return posts, self.loads.standing.by_matcher(owner, count)
 
     def pairs_at(self, matcher: int) -> FloatArray:
         """The measured pairs that a matcher would have more with each parcel, or less without it: of its posts with all
         queries of the matcher, and of its queries with all posts."""
-        has = self.mapping.owner == matcher
-        posts, filed = self.posts[has].sum(), self.loads.filed[has].sum()
-        return np.asarray(self._looked_at[matcher] * (self.posts * filed + posts * self.loads.filed))
+        posts, standing = (own[matcher] for own in self._there)
+        return np.asarray(self._looked_at[matcher] * (self.posts * standing + posts * self.loads.filed))
 
     @cached_property
     def _changes(self) -> FloatArray:
@@ -79,27 +86,23 @@ class Estimate:
         return found
 
     @cached_property
-    def _matches(self) -> FloatArray:
-        """The matches found for each parcel: those of its owner are divided by the entries that the router sees."""
-        work, owner, count = self.loads.matchers, self.mapping.owner, self.mapping.matchers
-        posts = self.loads.touches.by_matcher(owner, count)
-        each: FloatArray = work.found / np.maximum(work.posts, 1) * posts
-        entries = np.maximum(np.bincount(owner, self._entries, count), 1)
-        return np.asarray((each / entries)[owner] * self._entries)
+    def _filed_for_one(self) -> float:
+        """In how many parcels of a matcher a subscription is filed that is there, on average."""
+        return float(self.loads.filed.sum() / max(self._there[1].sum(), 1e-300))
 
     @cached_property
-    def _moving_along(self) -> FloatArray:
-        """What goes with a parcel whoever has it: its changes and its matches."""
-        return self._changes + self.costs.match * self._matches
+    def _matches(self) -> FloatArray:
+        """What the matches found for each parcel cost: those of its owner are divided by the entries that the router
+        sees."""
+        work, owner, count = self.loads.matchers, self.mapping.owner, self.mapping.matchers
+        each: FloatArray = work.found / np.maximum(work.posts, 1) * self._there[0]
+        entries = np.maximum(np.bincount(owner, self._entries, count), 1)
+        return np.asarray(self.costs.match * (each / entries)[owner] * self._entries)
 
     @cached_property
     def parcels(self) -> FloatArray:
         """The load of each parcel, as if it were alone."""
-        return self.parcels_of(self.mapping.owner)
-
-    def parcels_of(self, owner: IdArray) -> FloatArray:
-        """The same if ``owner[p]`` has parcel p."""
-        found: FloatArray = self.costs.of(self._pairs_of(owner), self.posts, 0, 0) + self._moving_along
+        found: FloatArray = self.costs.of(self._pairs, self.posts, 0, 0) + self._changes + self._matches
         return found
 
     @cached_property
@@ -108,25 +111,47 @@ class Estimate:
         return {
             "entries": self._entries.astype(np.float64),
             "filed": self.loads.filed.astype(np.float64),
-            "along": self._moving_along,
+            "changes": self._changes,
+            "matches": self._matches,
         }
 
     def load_of(
-        self, matcher: int | IntArray, posts: IntArray, entries: FloatArray, filed: FloatArray, along: FloatArray
+        self,
+        matcher: int | IntArray,
+        posts: FloatArray,
+        standing: FloatArray,
+        *,
+        entries: FloatArray,
+        filed: FloatArray,
+        changes: FloatArray,
+        matches: FloatArray,
     ) -> FloatArray:
-        """The load of a matcher that gets so many posts and whose parcels have these sums; of several at once."""
-        pairs = entries if self.formula == "counted" else cell_load(posts, filed)
+        """The load of a matcher that gets so many posts and has so many subscriptions, and whose parcels have these
+        sums; of several at once."""
+        pairs = entries if self.formula == "counted" else cell_load(posts, standing)
         pairs = self._looked_at[matcher] * pairs if self.formula == "measured" else pairs
-        found: FloatArray = self.costs.of(pairs, posts, 0, 0) + along
+        copies = self._filed_for_one * standing / np.maximum(filed, 1e-300)
+        found: FloatArray = self.costs.of(pairs, posts, 0, 0) + copies * changes + matches
+        return found
+
+    def share_of(self, matcher: int, parcels: IntArray, posts: FloatArray, standing: FloatArray) -> FloatArray:
+        """The parts that parcels have in the load of a matcher, if its posts and its subscriptions are divided between
+        them in that way: of the pairs, half of those of their posts and half of those of their subscriptions."""
+        pairs = self._entries[parcels].astype(np.float64)
+        if self.formula != "counted":
+            pairs = (cell_load(posts, standing.sum()) + cell_load(posts.sum(), standing)) / 2
+        pairs = self._looked_at[matcher] * pairs if self.formula == "measured" else pairs
+        found: FloatArray = self.costs.of(pairs, posts, 0, 0) + self._changes[parcels] + self._matches[parcels]
         return found
 
     def matchers(self, owner: IdArray) -> FloatArray:
         """The load of each matcher if ``owner[p]`` has parcel p. Cost: a pass over the latest posts; where little
         changes, a :class:`tidings.balancing.trial.Trial` costs less."""
         count = self.mapping.matchers
-        posts = self.loads.touches.by_matcher(owner, count)
+        posts = self.loads.touches.by_matcher(owner, count).astype(np.float64)
+        standing = self.loads.standing.by_matcher(owner, count)
         sums = {name: np.bincount(owner, own, count).astype(np.float64) for name, own in self.sums.items()}
-        return self.load_of(np.arange(count), posts, **sums)
+        return self.load_of(np.arange(count), posts, standing, **sums)
 
     @cached_property
     def regions(self) -> IntArray | None:

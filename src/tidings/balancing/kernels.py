@@ -1,7 +1,8 @@
-"""What changes if parcels go from one matcher to another? The loop over their posts, compiled.
+"""What changes if parcels go from one matcher to another? The loops over what they are touched by, compiled.
 
-Symbols: parcel p was touched by the posts ``rows[starts[p] : starts[p + 1]]`` (int64 both); ``counts[m, i]`` (int32):
-for so many of the parcels of matcher m post i is sent; ``posts[m]`` (int64): so many posts are sent to m.
+Symbols: parcel p is touched by the rows ``rows[starts[p] : starts[p + 1]]`` (int64 both), which are posts, or
+subscriptions; row i counts ``weights[i]`` (float64); ``counts[m, i]`` (int32): for so many of the parcels of matcher m
+row i is there; ``sums[m]`` (float64): the weights of the rows that are at m.
 """
 
 # ruff: noqa: PLR0913, PLR0917  (kernels take arrays, not objects)
@@ -14,16 +15,30 @@ import numba
 
 
 @numba.njit(cache=True, nogil=True)
-def give(parcels, heavy, light, starts, rows, counts, posts, heavy_posts, light_posts):
-    """Let parcels go from ``heavy`` to ``light``, one after another: ``counts`` and ``posts`` are changed.
+def give(parcels, heavy, light, starts, rows, weights, counts, sums, heavy_sums, light_sums):
+    """Let parcels go from ``heavy`` to ``light``, one after another: ``counts`` and ``sums`` are changed.
 
-    ``heavy_posts`` and ``light_posts`` int64[parcels] get the posts of both after each of them.
+    ``heavy_sums`` and ``light_sums`` float64[parcels] get the sums of both after each of them.
     """
     for i in range(len(parcels)):
         for k in range(starts[parcels[i]], starts[parcels[i] + 1]):
             row = rows[k]
             counts[heavy, row] -= 1
-            posts[heavy] -= counts[heavy, row] == 0
-            posts[light] += counts[light, row] == 0
+            sums[heavy] -= weights[row] * (counts[heavy, row] == 0)
+            sums[light] += weights[row] * (counts[light, row] == 0)
             counts[light, row] += 1
-        heavy_posts[i], light_posts[i] = posts[heavy], posts[light]
+        heavy_sums[i], light_sums[i] = sums[heavy], sums[light]
+
+
+@numba.njit(cache=True, nogil=True)
+def shares(parcels, heavy, light, starts, rows, weights, counts, less, more):
+    """What is at ``heavy``, divided evenly between those of its parcels for which it is there.
+
+    ``less`` float64[parcels] gets the share of each parcel, ``more`` that of what is not at ``light`` yet.
+    """
+    for i in range(len(parcels)):
+        for k in range(starts[parcels[i]], starts[parcels[i] + 1]):
+            row = rows[k]
+            share = weights[row] / counts[heavy, row]
+            less[i] += share
+            more[i] += share * (counts[light, row] == 0)

@@ -109,6 +109,37 @@ class Touches:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Standing:
+    """Subscription ``rows[i]`` (int64) is filed in parcel ``parcels[i]``; each pair is there once. It stands for
+    ``weights[rows[i]]`` (float64) others like it.
+
+    A matcher has a subscription once, for however many of its parcels: one that is filed in two regions is kept twice
+    where they belong to two matchers, and once where they belong to one.
+
+    >>> standing = Standing(np.array([0, 0, 1]), np.array([0, 1, 1]), np.array([10.0, 10.0]))
+    >>> [standing.by_matcher(np.array(owner), 2).tolist() for owner in ([0, 0], [0, 1])]
+    [[20.0, 0.0], [10.0, 20.0]]
+    """
+
+    rows: IntArray
+    parcels: IdArray
+    weights: FloatArray
+
+    @classmethod
+    def apart(cls, filed: IntArray) -> Standing:
+        """Those of which nothing is told but how many are filed in each parcel: as if each were in one alone."""
+        numbers = np.arange(len(filed))
+        return cls(numbers, numbers.astype(np.int32), filed.astype(np.float64))
+
+    def by_matcher(self, owner: npt.NDArray[np.integer], matchers: int) -> FloatArray:
+        """How many each matcher has where ``owner[p]`` has parcel p: a subscription once."""
+        is_there = np.zeros((matchers, len(self.weights)), dtype=np.bool_)
+        is_there[owner[self.parcels], self.rows] = True
+        found: FloatArray = is_there @ self.weights
+        return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Churn:
     """Under terms of parcel i ``inserted[i]`` (int64) subscriptions were filed, and ``deleted[i]`` no longer are."""
 
@@ -130,7 +161,8 @@ class Loads:
 
     ``filed`` (int64): so many times a subscription is filed under a term of the parcel now. ``touches``: for which
     parcels the latest posts were sent; a post counts at a matcher once, for however many parcels it comes. ``churn``:
-    what changed between these posts; a bulk before the first of them is not in it.
+    what changed between these posts; a bulk before the first of them is not in it. ``standing``: which subscriptions
+    are filed in several parcels.
     """
 
     matchers: WorkDone
@@ -138,6 +170,7 @@ class Loads:
     filed: IntArray
     touches: Touches
     churn: Churn
+    standing: Standing
 
     @property
     def posts(self) -> int:
@@ -146,7 +179,14 @@ class Loads:
 
     @classmethod
     def attributed(
-        cls, matchers: WorkDone, parcels: WorkDone, filed: IntArray, touches: Touches, churn: Churn, owner: IdArray
+        cls,
+        matchers: WorkDone,
+        parcels: WorkDone,
+        filed: IntArray,
+        touches: Touches,
+        churn: Churn,
+        standing: Standing,
+        owner: IdArray,
     ) -> Loads:
         """Loads in which each parcel has its part of the matches and milliseconds of its owner.
 
@@ -156,7 +196,7 @@ class Loads:
         weights = COUNTED.of(parcels.compared, parcels.posts, parcels.insertions, parcels.deletions)
         found = _divided(matchers.found, parcels.compared, owner).astype(np.int64)
         ms = _divided(matchers.ms, weights, owner)
-        return cls(matchers, replace(parcels, found=found, ms=ms), filed, touches, churn)
+        return cls(matchers, replace(parcels, found=found, ms=ms), filed, touches, churn, standing)
 
 
 def _divided(

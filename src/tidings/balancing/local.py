@@ -8,9 +8,14 @@ Departs from the paper:
 * A move changes owners and nothing else. So a cell that is to be split by text has several parcels beforehand
   (:class:`tidings.partitioning.finer.FinerParcels`): some of them go to wl. To merge is to move all that wo has of a
   cell that wl has a part of.
-* Not only one pair of matchers is looked at: whoever is heaviest by then gives to the lightest one, until the largest
-  load is as near to the mean as is aimed at, or nothing lowers it any more. Nobody gives more than it has above the
-  mean, nor gets more than it has below, so what is carried once is not carried on.
+* Not only one pair of matchers is looked at: whoever is heaviest by then gives to one of the lighter half, until the
+  largest load is as near to the mean as is aimed at, or nothing lowers it any more. Of these the one takes it for which
+  the sum of all loads rises least, by what wo is relieved of: a subscription of two parcels that belong to two matchers
+  is kept twice. Nobody gives more than it has above the mean, nor gets more than it has below, so what is carried once
+  is not carried on.
+* What it costs to carry a parcel are the subscriptions that wl does not have yet, so parcels are chosen in several
+  steps. Load is that of posts and subscriptions that count once at a matcher, divided between all of its parcels that
+  they are there for.
 * What triggers a move and what it aims at are not the same: a plan is made where the largest load is more than σ times
   the smallest, and it aims at less. The paper leaves τ open. By σ alone loads would be uneven again by the next post.
 * A matcher gives at most half of the difference: after a move wl is never more loaded than wo, as counted on the latest
@@ -23,7 +28,7 @@ Departs from the paper:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -39,6 +44,8 @@ from tidings.partitioning.load import COUNTED, FloatArray, LoadCosts
 
 _MINOR = 0.01
 _ROUNDS = 4
+_STEPS = 8
+"""Parcels are chosen anew when an eighth of the load has gone: what lies beside them costs less to carry then."""
 
 
 class Balancer(Protocol):
@@ -76,15 +83,27 @@ class Local:
             rising = np.argsort(now, kind="stable").tolist()
             if now[rising[-1]] <= self.aim * now.mean():
                 break
-            if not any(_Pair(trial, rising[-1], light).relieved(self) for light in rising[: len(rising) // 2]):
+            pairs = [_Pair(trial, rising[-1], light) for light in rising[: len(rising) // 2]]
+            tried = [(pair.tried(self), pair) for pair in pairs]
+            deals = [(deal.price, place, deal, pair) for place, (deal, pair) in enumerate(tried) if deal is not None]
+            if not deals:
                 break
+            _, _, deal, pair = min(deals)
+            trial.give(deal.parcels, pair.heavy, pair.light)
         parcels = np.flatnonzero(trial.owner != mapping.owner)
         gain = before.max() - trial.loads().max()
         times = loads.posts / max(remembered, 1) if loads.posts else np.inf
         each = self.costs.insertion + self.costs.deletion
-        if gain <= _MINOR * before.max() or gain * times < each * loads.filed[parcels].sum():
+        if gain <= _MINOR * before.max() or gain * times < each * trial.carried:
             return []
         return [Move(int(parcel), int(trial.owner[parcel])) for parcel in parcels]
+
+
+class _Deal(NamedTuple):
+    """What wo gives to wl, and how much the sum of all loads rises for each unit that wo is relieved of."""
+
+    parcels: IntArray
+    price: float
 
 
 @dataclass(slots=True)
@@ -95,15 +114,16 @@ class _Pair:
     heavy: int
     light: int
 
-    def relieved(self, policy: Local) -> bool:
-        """Both phases; whether that has relieved wo. If not, nothing is changed."""
+    def tried(self, policy: Local) -> _Deal | None:
+        """What both phases come to, if that relieves wo; nothing is changed."""
         before, owner = self._loads(), self.trial.owner.copy()
         self._phase_1(policy.heaviest)
         self._phase_2(policy)
-        if self._loads()[0] < (1 - _MINOR) * before[0]:
-            return True
-        self._take_back(np.flatnonzero(self.trial.owner != owner))
-        return False
+        after, parcels = self._loads(), np.flatnonzero(self.trial.owner != owner)
+        self._take_back(parcels)
+        if after[0] >= (1 - _MINOR) * before[0]:
+            return None
+        return _Deal(parcels, (sum(after) - sum(before)) / (before[0] - after[0]))
 
     def _loads(self) -> tuple[float, float]:
         loads = self.trial.loads()
@@ -116,13 +136,15 @@ class _Pair:
 
     def _phase_1(self, heaviest: int) -> None:
         """Split or merge the heaviest cells, where that lowers the sum of all loads."""
-        estimate, owner = self.trial.estimate, self.trial.owner
-        regions = estimate.regions
+        regions = self.trial.estimate.regions
         if regions is None or not heaviest:
             return
-        own = np.where(owner == self.heavy, estimate.parcels_of(owner), 0.0)
-        for cell in np.argsort(-np.bincount(regions, own), kind="stable")[:heaviest].tolist():
-            offered = self._part_of(np.flatnonzero((regions == cell) & (estimate.loads.filed > 0)), own)
+        own = np.flatnonzero(self.trial.owner == self.heavy)
+        loads = np.zeros(len(regions))
+        loads[own] = self.trial.parts(own, self.heavy, self.light).loads
+        has_any = self.trial.estimate.loads.filed > 0
+        for cell in np.argsort(-np.bincount(regions, loads), kind="stable")[:heaviest].tolist():
+            offered = self._part_of(np.flatnonzero((regions == cell) & has_any), loads)
             before = sum(self._loads())
             self.trial.give(offered, self.heavy, self.light)
             heavy, light = self._loads()
@@ -144,27 +166,33 @@ class _Pair:
             lighter = int(sums[1] < sums[0])
             halves[lighter].append(parcel)
             sums[lighter] += loads[parcel]
-        filed = self.trial.estimate.loads.filed
-        smaller = min(halves, key=lambda half: int(filed[half].sum()))
-        return np.array(sorted(smaller), dtype=np.int64)
+        first, second = (np.array(sorted(half), dtype=np.int64) for half in halves)
+        sizes = [self.trial.parts(half, self.heavy, self.light).sizes.sum() for half in (first, second)]
+        return first if sizes[0] <= sizes[1] else second
 
     # ------------------------------------------------------------------------------------------------ Phase II
 
     def _phase_2(self, policy: Local) -> None:
         """Minimum cost migration of enough load to be as even as is aimed at, and of at most half of the difference."""
+        for left in range(_STEPS, 0, -1):
+            heavy, light = self._loads()
+            mean = float(self.trial.loads().mean())
+            amount = min((heavy - policy.aim * light) / (1 + policy.aim), heavy - mean, mean - light)
+            if amount <= 0 or not self._migrated(policy.select, amount, amount / left):
+                return
+
+    def _migrated(self, select: SelectorName, amount: float, now: float) -> bool:
+        """Choose parcels of so much load, and let the best of them go, with so much of it; whether any goes."""
         heavy, light = self._loads()
-        mean = float(self.trial.loads().mean())
-        amount = min((heavy - policy.aim * light) / (1 + policy.aim), heavy - mean, mean - light)
-        if amount <= 0:
-            return
         own = np.flatnonzero(self.trial.owner == self.heavy)
-        loads = self.trial.estimate.parcels_of(self.trial.owner)[own]
-        sizes = self.trial.estimate.loads.filed[own]
-        loads = loads * heavy / max(float(loads.sum()), 1e-300)  # a post that came for two of them was one
+        loads, carried = self.trial.parts(own, self.heavy, self.light)
+        sizes = np.ceil(carried).astype(np.int64)
         fits = loads <= (heavy - light) / 2
-        places = SELECTORS[policy.select](sizes, np.where(fits, loads, 0.0), amount)
+        places = SELECTORS[select](sizes, np.where(fits, loads, 0.0), amount)
         chosen = own[places[np.argsort(sizes[places] / loads[places], kind="stable")]]
         given = self.trial.give(chosen, self.heavy, self.light)
-        too_much = np.flatnonzero(given.light > given.heavy)
-        if len(too_much):
-            self._take_back(chosen[too_much[0] :])
+        too_much = np.flatnonzero(given.light > given.heavy)[:1]
+        enough = np.flatnonzero(given.heavy <= heavy - now)[:1] + 1
+        count = int(min([*too_much, *enough, len(chosen)]))
+        self._take_back(chosen[count:])
+        return count > 0

@@ -22,19 +22,55 @@ class Given(NamedTuple):
     light: FloatArray
 
 
+class Parts(NamedTuple):
+    """What parcels have of their matcher: a part of its load, and of its subscriptions that another one lacks."""
+
+    loads: FloatArray
+    sizes: FloatArray
+
+
+class _There:
+    """What comes to matchers for the sake of parcels, posts or subscriptions, and counts once at each of them."""
+
+    def __init__(self, rows: IntArray, parcels: IdArray, weights: FloatArray, owner: IdArray, matchers: int) -> None:
+        order = np.argsort(parcels, kind="stable")
+        self._rows = rows[order].astype(np.int64)
+        self._starts = np.concatenate([[0], np.cumsum(np.bincount(parcels, minlength=len(owner)))]).astype(np.int64)
+        self._weights = weights
+        flat = owner[parcels].astype(np.int64) * len(weights) + rows
+        counts = np.bincount(flat, minlength=matchers * len(weights)).astype(np.int32)
+        self._counts = counts.reshape(matchers, len(weights))
+        self._before = self._counts > 0
+        self.sums: FloatArray = self._before @ weights
+
+    def give(self, parcels: IntArray, heavy: int, light: int) -> Given:
+        """Let parcels go; how much both matchers have after each of them."""
+        found = np.empty((2, len(parcels)))
+        tables = self._starts, self._rows, self._weights, self._counts, self.sums
+        kernels.give(parcels, heavy, light, *tables, *found)
+        return Given(*found)
+
+    def divided(self, parcels: IntArray, heavy: int, light: int) -> Given:
+        """What ``heavy`` has, divided between its parcels; and of that what ``light`` has not."""
+        found = np.zeros((2, len(parcels)))
+        kernels.shares(parcels, heavy, light, self._starts, self._rows, self._weights, self._counts, *found)
+        return Given(*found)
+
+    def come(self) -> float:
+        """How much matchers have that they had not at first."""
+        return float((((self._counts > 0) & ~self._before) @ self._weights).sum())
+
+
 class Trial:
     """Begins with the owners of the mapping of an estimate; ``owner`` and ``loads`` are those of now."""
 
     def __init__(self, estimate: Estimate) -> None:
-        touches, count = estimate.loads.touches, estimate.mapping.matchers
+        touches, standing = estimate.loads.touches, estimate.loads.standing
+        count = estimate.mapping.matchers
         self.estimate = estimate
         self.owner: IdArray = estimate.mapping.owner.copy()
-        order = np.argsort(touches.parcels, kind="stable")
-        self._rows = touches.rows[order]
-        self._starts = np.concatenate([[0], np.cumsum(touches.by_parcel(len(self.owner)))]).astype(np.int64)
-        flat = self.owner[touches.parcels].astype(np.int64) * touches.posts + touches.rows
-        self._counts = np.bincount(flat, minlength=count * touches.posts).astype(np.int32).reshape(count, touches.posts)
-        self._posts = np.count_nonzero(self._counts, axis=1).astype(np.int64)
+        self._posts = _There(touches.rows, touches.parcels, np.ones(touches.posts), self.owner, count)
+        self._standing = _There(standing.rows, standing.parcels, standing.weights, self.owner, count)
         self._sums = {
             name: np.bincount(self.owner, own, count).astype(np.float64) for name, own in estimate.sums.items()
         }
@@ -42,23 +78,32 @@ class Trial:
     @property
     def posts(self) -> int:
         """How many posts all matchers get: one that goes to two counts twice."""
-        return int(self._posts.sum())
+        return round(float(self._posts.sums.sum()))
+
+    @property
+    def carried(self) -> float:
+        """How many subscriptions have to go to matchers that have not had them."""
+        return self._standing.come()
 
     def loads(self) -> FloatArray:
         """The load of each matcher."""
-        every = np.arange(len(self._posts))
-        return self.estimate.load_of(every, self._posts, **self._sums)
+        every = np.arange(len(self._posts.sums))
+        return self.estimate.load_of(every, self._posts.sums, self._standing.sums, **self._sums)
+
+    def parts(self, parcels: IntArray, heavy: int, light: int) -> Parts:
+        """What parcels of ``heavy`` have of it, and what ``light`` would get."""
+        posts, standing = (there.divided(parcels, heavy, light) for there in (self._posts, self._standing))
+        return Parts(self.estimate.share_of(heavy, parcels, posts.heavy, standing.heavy), standing.light)
 
     def give(self, parcels: IntArray, heavy: int, light: int) -> Given:
         """Let parcels of ``heavy`` go to ``light``, in that order."""
-        posts = np.empty((2, len(parcels)), dtype=np.int64)
-        kernels.give(parcels, heavy, light, self._starts, self._rows, self._counts, self._posts, *posts)
+        posts, standing = (there.give(parcels, heavy, light) for there in (self._posts, self._standing))
         self.owner[parcels] = light
         found = []
-        for matcher, own_posts, sign in ((heavy, posts[0], -1), (light, posts[1], 1)):
+        for place, (matcher, sign) in enumerate(((heavy, -1), (light, 1))):
             gone = {name: sign * np.cumsum(own[parcels]) for name, own in self.estimate.sums.items()}
             sums = {name: self._sums[name][matcher] + own for name, own in gone.items()}
-            found.append(self.estimate.load_of(matcher, own_posts, **sums))
+            found.append(self.estimate.load_of(matcher, posts[place], standing[place], **sums))
             for name, own in gone.items():
                 self._sums[name][matcher] += own[-1] if len(own) else 0
         return Given(*found)

@@ -356,7 +356,7 @@ class Cluster:
 
     def loads(self) -> Loads:
         """What the matchers did since the last move, or since the beginning."""
-        return self._counting.loads(self.router)
+        return self._counting.loads(self.router, self.filings)
 
     def _counted_anew(self) -> Counting:
         return Counting(len(self.members), self.mapping.parcels.count if self.mapping else 0)

@@ -21,12 +21,13 @@ from typing import Literal, get_args
 from tidings.balancing import UNEVEN, Balancer, Detector, Detects, Global, Local, SelectorName, WorkDone, batch_loads
 from tidings.balancing.padres import OnParcels, Stabilized
 from tidings.cluster.counting import RECENT_POSTS, loads_of
+from tidings.cluster.filings import merged
 from tidings.cluster.journal import MatcherReport
 from tidings.cluster.pipeline_folder import PipelineFolder
 from tidings.cluster.pipeline_repartitioning import PipelineRepartitioner
 from tidings.cluster.preparing import SMALL_BYTES
 from tidings.cluster.releases import newest_release
-from tidings.cluster.router import Router
+from tidings.cluster.router_files import opened
 from tidings.cluster.seen import Seen
 from tidings.model import DataError
 from tidings.partitioning import Move
@@ -180,10 +181,10 @@ class PipelineBalancer:
         mappings, posts = self._home.mappings, Seen(self._home.seen).table()
         is_newest = mappings.newest(mappings.planned(key.mapping)) == key.mapping
         mapping = mappings.mapping(key.mapping) if files and is_newest else None
-        if mapping is None or posts is None:
+        router, filings = opened(files)
+        if mapping is None or posts is None or router is None:
             return []
-        router = Router.open(*files)
-        loads = loads_of(router, posts.slice(max(posts.num_rows - RECENT_POSTS, 0)))
+        loads = loads_of(router, posts.slice(max(posts.num_rows - RECENT_POSTS, 0)), merged(filings).terms)
         if self._work is not None and self._work[0] == key.mapping:
             loads = replace(loads, matchers=self._work[1])
         return self._rule.policy.plan(loads, mapping)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
@@ -38,19 +39,7 @@ class RouterFiles:
 
     def open(self, names: tuple[str, ...]) -> tuple[Router | None, list[Filings]]:
         """Have these files; the router that is in them, and its filings."""
-        router: Router | None = None
-        filings: list[Filings] = []
-        for name in names:
-            file = open_verified(self._folder / name)
-            newer, own = (
-                Router.of_file(file, None if router is None else router.owner),
-                Filings.open(self._folder / name),
-            )
-            if router is None:
-                router = newer
-            else:
-                own = own.renumbered(router.extend(newer))
-            filings.append(own)
+        router, filings = opened([self._folder / name for name in names])
         self.names = names
         if router is not None:
             self._saved = _Saved(router.filed, router.owner, len(filings))
@@ -80,3 +69,18 @@ class RouterFiles:
             newer.save(self._folder / name, filings.renumbered(numbers).arrays(), extends=saved.owner)
             self.names = (*self.names, name)
         self._saved = _Saved(router.filed, router.owner, len(holder.filings))
+
+
+def opened(files: Sequence[Path]) -> tuple[Router | None, list[Filings]]:
+    """The router that is in some files, and its filings."""
+    router: Router | None = None
+    filings: list[Filings] = []
+    for path in files:
+        file = open_verified(path)
+        newer, own = Router.of_file(file, None if router is None else router.owner), Filings.open(path)
+        if router is None:
+            router = newer
+        else:
+            own = own.renumbered(router.extend(newer))
+        filings.append(own)
+    return router, filings
