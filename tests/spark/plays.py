@@ -92,7 +92,7 @@ class Play(ABC):
 def play_until_killed(kind: type[Play], steps: dict[str, tuple[Any, str]], late_every: int = 0) -> None:
     """The ``main`` of a module with a play: somebody is killed at a step of a driver or at one of these.
 
-    One of ``late_every`` drivers is killed up to three seconds later; a worker or an executor up to two.
+    One of ``late_every`` drivers is killed up to three seconds later; a worker or an executor up to one.
     """
     os.setsid()  # a group and a session of its own
     os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
@@ -105,12 +105,15 @@ def play_until_killed(kind: type[Play], steps: dict[str, tuple[Any, str]], late_
         late_s = rng.uniform(0, 3) if late_every and int(seed) % late_every == late_every - 1 else 0.0
         kill = partial(os.killpg, 0, signal.SIGKILL)
     else:
-        late_s, kill = rng.uniform(0, 2), partial(kill_one, VICTIMS[who[0]], rng, Path(folder))
-    aim(point, threading.Timer(late_s, kill).start if late_s else kill, STEPS | steps)
+        late_s, kill = rng.uniform(0, 1), partial(kill_one, VICTIMS[who[0]], rng, Path(folder))
+    timer = threading.Timer(late_s, kill)
+    aim(point, timer.start if late_s else kill, STEPS | steps)
     kind(Path(folder), session, int(seed)).play()
     if is_driver:  # it never came there, which is told by how it ends
         time.sleep(late_s)
         os.killpg(0, signal.SIGTERM)
+    if timer.ident is not None:  # workers go with the session: whoever is to be killed has to be there
+        timer.join()
     session.stop()
 
 
