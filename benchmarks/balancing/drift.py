@@ -47,9 +47,7 @@ def measure(  # noqa: PLR0913
     drift = replace(drift, batches=len(fixed.taken))
     if picture:
         draw(fixed, adjusted, picture)
-    each = drift.interval // drift.changes
-    ends = [WARM, *range(each, drift.batches, each), drift.batches]
-    parts = [slice(begin, end) for begin, end in pairwise(ends)]
+    parts = intervals(drift)
     return {
         **asdict(drift),
         "posts": world.posts.num_rows,
@@ -67,9 +65,16 @@ def measure(  # noqa: PLR0913
     }
 
 
+def intervals(drift: Drift) -> list[slice]:
+    """The batches of each interval, the first ones of the run apart."""
+    each = drift.interval // drift.changes
+    ends = [WARM, *range(each, drift.batches, each), drift.batches]
+    return [slice(begin, end) for begin, end in pairwise(ends)]
+
+
 def _whole(drift: Drift, fixed: Side, adjusted: Side) -> dict[str, Any]:
     """The figures of a whole run, the first batches apart."""
-    every = slice(WARM, drift.batches)
+    every, parts = slice(WARM, drift.batches), intervals(drift)
     posts = drift.rows * (drift.batches - WARM)
     carried = sum(taken.carried for taken in adjusted.taken)
     moving_ms = sum(taken.moving_ms for taken in adjusted.taken)
@@ -85,6 +90,7 @@ def _whole(drift: Drift, fixed: Side, adjusted: Side) -> dict[str, Any]:
         "times_as_many_by_busiest_moves_paid": round(fixed.busiest(every) / adjusted.busiest(every, waits=True), 3),
         "by_load": round(fixed.load(every) / adjusted.load(every), 3),
         "by_load_moved_beside": round(fixed.load(every) / adjusted.load(every, waits=False), 3),
+        "by_load_of_busiest": round(fixed.busiest_load(parts) / adjusted.busiest_load(parts), 3),
         "bound_by_load": round(fixed.uneven(every), 3),
         "adjusted_largest_by_mean": round(adjusted.uneven(every), 3),
         "times_moved": len(adjusted.moved_at),

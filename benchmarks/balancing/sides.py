@@ -37,6 +37,7 @@ from tidings.partitioning.load import COUNTED, FloatArray
 WARM = 5
 """The first batches load kernels: they are not counted."""
 
+_CARRY = COUNTED.insertion + COUNTED.deletion
 _SAVES = 5
 """Every so many batches what has changed is written, as a pipeline does; that is not timed."""
 
@@ -44,18 +45,21 @@ _SAVES = 5
 @dataclass(slots=True)
 class Taken:
     """What a batch took: milliseconds to match of the slowest matcher, those of the slowest one with the changes
-    before; loads by counters; posts that came to matchers, one that goes to two counts twice; the milliseconds of each
-    matcher; then what moved."""
+    before; the load of each matcher by counters; posts that came to matchers, one that goes to two counts twice; the
+    milliseconds of each matcher; then what moved."""
 
     matching_ms: float
     changing_too_ms: float
-    largest: float
-    mean: float
+    loads: FloatArray
     sent: int
     ms: FloatArray
     moving_ms: float = 0.0
     parcels: int = 0
     carried: int = 0
+
+    @property
+    def largest(self) -> float:
+        return float(self.loads.max())
 
 
 @dataclass(slots=True)
@@ -88,7 +92,7 @@ class Side:
         matching_ms, changing_too_ms = (float((after - since).ms.max()) for since in (changed, before))
         sent = int((after - before).posts.sum())
         ms = (after - changed).ms
-        self.taken.append(Taken(matching_ms, changing_too_ms, float(loads.max()), float(loads.mean()), sent, ms))
+        self.taken.append(Taken(matching_ms, changing_too_ms, loads, sent, ms))
         if len(self.taken) % _SAVES == 0:
             self.shares.save()
         if self.adjuster is not None:
@@ -129,12 +133,17 @@ class Side:
 
     def load(self, part: slice, *, waits: bool = True) -> float:
         """The same by counters, in units of a post."""
-        each = waits * (COUNTED.insertion + COUNTED.deletion)
-        return sum(taken.largest + each * taken.carried for taken in self.taken[part])
+        return sum(taken.largest + waits * _CARRY * taken.carried for taken in self.taken[part])
+
+    def busiest_load(self, parts: Iterable[slice]) -> float:
+        """The same if in each part of the run nobody waited for others at the end of a batch: the busiest matcher of
+        each part, and all that was moved."""
+        sums = [np.sum([taken.loads for taken in self.taken[part]], axis=0).max() for part in parts]
+        return float(sum(sums)) + sum(_CARRY * taken.carried for taken in self.taken[WARM:])
 
     def mean_load(self, part: slice) -> float:
         """By counters, if all matchers had the same load in each batch: no balance is better."""
-        return sum(taken.mean for taken in self.taken[part])
+        return float(sum(taken.loads.mean() for taken in self.taken[part]))
 
     def uneven(self, part: slice) -> float:
         """The largest load by the mean load."""

@@ -10,16 +10,22 @@ from tidings.balancing.local import Balancer, Local
 from tidings.partitioning import Mapping, Move
 from tidings.partitioning.load import COUNTED, FloatArray, LoadCosts
 
+_LONGEST_REST = 64
+
 
 @dataclass(slots=True)
 class Adjuster:
-    """Remembers the loads of the batches since the last move. Loads are by counters, not by clocks: no noise."""
+    """Remembers the loads of the batches since the last move. Loads are by counters, not by clocks: no noise.
+
+    After a plan that moves nothing it rests for some batches, after the next one for twice as many, up to 64.
+    """
 
     policy: Balancer = field(default_factory=Local)
     detector: Detects = field(default_factory=Detector)
     costs: LoadCosts = COUNTED
     _history: list[FloatArray] = field(default_factory=list, init=False)
     _before: WorkDone | None = field(default=None, init=False)
+    _rest: int = field(default=0, init=False)
 
     def look(self, loads: Loads, mapping: Mapping) -> list[Move]:
         """After a batch, with all loads since the last move: what is to be moved now, mostly nothing."""
@@ -32,13 +38,14 @@ class Adjuster:
             before, self._history = WorkDone.none(len(work)), []
         self._history.append(batch_loads(work - before, self.costs))
         self._before = work
-        return self.detector.is_due(self._history)
+        return len(self._history) > self._rest and self.detector.is_due(self._history)
 
     def plan(self, loads: Loads, mapping: Mapping) -> list[Move]:
         """What is to be moved. After a plan, also one without moves, there is a pause."""
         self._history = []
         moves = self.policy.plan(loads, mapping)
         self._before = None if moves else loads.matchers
+        self._rest = 0 if moves else min(max(2 * self._rest, 4), _LONGEST_REST)
         return moves
 
 

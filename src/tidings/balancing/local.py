@@ -140,18 +140,18 @@ class _Pair:
         if regions is None or not heaviest:
             return
         own = np.flatnonzero(self.trial.owner == self.heavy)
-        loads = np.zeros(len(regions))
-        loads[own] = self.trial.parts(own, self.heavy, self.light).loads
+        loads, sizes = np.zeros(len(regions)), np.zeros(len(regions))
+        loads[own], sizes[own] = self.trial.parts(own, self.heavy, self.light)
         has_any = self.trial.estimate.loads.filed > 0
         for cell in np.argsort(-np.bincount(regions, loads), kind="stable")[:heaviest].tolist():
-            offered = self._part_of(np.flatnonzero((regions == cell) & has_any), loads)
+            offered = self._part_of(np.flatnonzero((regions == cell) & has_any), loads, sizes)
             before = sum(self._loads())
             self.trial.give(offered, self.heavy, self.light)
             heavy, light = self._loads()
             if heavy + light >= before or light > heavy:
                 self._take_back(offered)
 
-    def _part_of(self, cell: IntArray, loads: FloatArray) -> IntArray:
+    def _part_of(self, cell: IntArray, loads: FloatArray, sizes: FloatArray) -> IntArray:
         """What wo may give of a cell: all that it has of one that wl has a part of; of one that it has whole, of two
         halves by load the one with the smaller size."""
         owner = self.trial.owner[cell]
@@ -166,9 +166,8 @@ class _Pair:
             lighter = int(sums[1] < sums[0])
             halves[lighter].append(parcel)
             sums[lighter] += loads[parcel]
-        first, second = (np.array(sorted(half), dtype=np.int64) for half in halves)
-        sizes = [self.trial.parts(half, self.heavy, self.light).sizes.sum() for half in (first, second)]
-        return first if sizes[0] <= sizes[1] else second
+        smaller = min(halves, key=lambda half: float(sizes[half].sum()))
+        return np.array(sorted(smaller), dtype=np.int64)
 
     # ------------------------------------------------------------------------------------------------ Phase II
 
