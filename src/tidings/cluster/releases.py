@@ -51,7 +51,7 @@ from tidings.placement import PlacementPolicy
 from tidings.registry import Follower, Registry, fold
 from tidings.terms.sample import Sample
 
-FORMAT = 7
+FORMAT = 8
 _SEGMENT = "segment-"
 _log = logging.getLogger(__name__)
 

@@ -64,12 +64,16 @@ def test_the_grid_of_places_has_them_at_its_borders_and_no_places_have_the_earth
         Grid(0, 0, 1, 1, 13)
 
 
-def test_a_word_has_its_share_of_a_divided_region_and_any_other_the_one_of_its_hash() -> None:
-    gridt, words = quarters(), hashes("fire", "rain", "wind")
-    in_south_east = gridt.parcels_of(np.full(3, 2, dtype=np.int32), words)
-    assert in_south_east.tolist() == [3, 4, 3 + int(words[2] % np.uint64(2))]
-    assert gridt.parcels_of(np.full(3, 1, dtype=np.int32), words).tolist() == [2, 2, 2]
-    assert gridt.parcels_of(np.zeros(3, dtype=np.int32), words).tolist() == [0, *(words[1:] % np.uint64(2)).tolist()]
+def test_a_word_has_its_share_of_a_divided_region_and_any_other_that_of_a_known_word_or_one_more() -> None:
+    gridt, words = quarters(), hashes("fire", "rain", "wind", "snow", "hail", "fog")
+    known = sorted(zip(hashes("fire", "smoke", "rain").tolist(), (3, 3, 4), strict=True))
+    slots = [parcel for _, parcel in known] + [3, 4]
+    new = [slots[word % 5] for word in words[2:].tolist()]
+    assert gridt.parcels_of(np.full(6, 2, dtype=np.int32), words).tolist() == [3, 4, *new]
+    assert set(gridt.parcels_of(np.full(64, 2, np.int32), hashes(*map(str, range(64)))).tolist()) == {3, 4}
+    assert gridt.parcels_of(np.full(6, 1, dtype=np.int32), words).tolist() == [2] * 6
+    everywhere = [(0, 0, 1)[word % 3] for word in words[1:].tolist()]
+    assert gridt.parcels_of(np.zeros(6, dtype=np.int32), words).tolist() == [0, *everywhere]
 
 
 def test_parcels_follow_from_names_in_regions_and_words_alone_have_none() -> None:

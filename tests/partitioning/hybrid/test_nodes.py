@@ -175,24 +175,13 @@ def test_a_hypergraph_and_a_metric_keep_words_together_that_meet() -> None:
     assert sum(len(leaf.sent) for leaf in text.divided(field, field.whole(), 2, text.by_frequency)) == 80
 
 
-def test_words_of_one_query_come_together_by_moving_since_it_counts_once() -> None:
-    # Each word has a post of its own. a and b file the same ten queries, c and d other ten.
-    pairs: list[Query] = [[(one, (0.0, 0.0, 8.0, 8.0)), (other, (0.0, 0.0, 8.0, 8.0))] for one, other in ("ab", "cd")]
-    field = ground([(1, 1, word) for word in "acbd"], [query for query in pairs for _ in range(10)])
-    by_hand = sorted(words_of(text.divided(field, field.whole(), 2, text.by_moving)))
-    assert by_hand == [[1, 2], [3, 4]]
-
-
-@examples(60)
-@given(workloads(), st.integers(2, 4))
-def test_moving_words_makes_no_division_worse_than_the_metric_alone(work: Workload, shares: int) -> None:
-    field = Ground(work, GRID, COSTS)
-    for node in (field.whole(), field.map()):
-        moved, metric = (text.divided(field, node, shares, divide) for divide in (text.by_moving, text.by_metric))
-        for leaves in (moved, metric):
-            assert sorted(np.concatenate([leaf.entries for leaf in leaves]).tolist()) == node.entries.tolist()
-        powers = [sum(leaf.load**6 for leaf in leaves) for leaves in (moved, metric)]
-        assert max(leaf.load for leaf in moved) <= powers[1] ** (1 / 6) * (1 + 1e-9)
+def test_words_of_one_query_are_not_kept_together_since_those_to_come_have_others() -> None:
+    # Each word has a post of its own. a and b file the same ten queries; c and d three and two others.
+    both: Query = [("a", ALL), ("b", ALL)]
+    field = ground([(1, 1, word) for word in "abcd"], [*[both] * 10, *asked(*"cccdd")])
+    leaves = text.divided(field, field.whole(), 2)
+    assert sorted(words_of(leaves)) == [[1, 3], [2, 4]]
+    assert sorted(len(leaf.queries) for leaf in leaves) == [12, 13]
 
 
 def test_a_metric_divides_queries_where_there_are_no_posts() -> None:

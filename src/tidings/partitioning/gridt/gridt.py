@@ -46,7 +46,8 @@ Block = tuple[int, int, int, int]
 class WordShare:
     """A leaf: the cells of ``block``, None for everywhere, and of their words those of these ``hashes`` (uint64).
 
-    Where several shares have the same block, each word in none of them has the share that its hash gives.
+    Where several shares have the same block, a word in none of them goes with a word in one of them, or with a share,
+    as its hash says: so what is new is divided as the words that are known are.
     """
 
     block: Block | None
@@ -59,8 +60,8 @@ class Gridt:
     Its borders are the regions ``borders[r]`` … ``borders[r + 1] - 1`` (int64), which are numbered after all others.
 
     Region r is of group g = ``group[r]`` (int32). There a word whose hash is ``known[k]`` (uint64) for a k of
-    ``starts[g]`` … ``starts[g + 1] - 1`` (int64) has the parcel ``first[r] + shares[k]`` (int32), and any other word
-    the one that its hash gives.
+    ``starts[g]`` … ``starts[g + 1] - 1`` (int64) has the parcel ``first[r] + shares[k]`` (int32). Any other word has
+    that of one of these words or, as one more in each, of one of the parcels, as its hash says.
     """
 
     grid: Grid

@@ -33,16 +33,16 @@ def parcels_of(regions, hashes, first, group, starts, known, shares, parcels):
     """Fill ``parcels`` int32: that of the word of each hash in each region.
 
     Region r has the parcels ``first[r]`` … ``first[r + 1] - 1``. In a region of group g the words of the hashes
-    ``known[starts[g] : starts[g + 1]]``, which rise, have the ``shares`` beside them; any other word has the share that
-    its hash gives.
+    ``known[starts[g] : starts[g + 1]]``, which rise, have the ``shares`` beside them. The hash of any other word gives
+    one of these words, whose share it has, or one of the shares.
     """
     for i in range(len(regions)):
         r = regions[i]
         count = first[r + 1] - first[r]
         share = np.int64(0)
         if count > 1:
-            low, end = starts[group[r]], starts[group[r] + 1]
-            high = end
+            begin, end = starts[group[r]], starts[group[r] + 1]
+            low, high = begin, end
             while low < high:
                 middle = (low + high) >> 1
                 if known[middle] < hashes[i]:
@@ -52,5 +52,6 @@ def parcels_of(regions, hashes, first, group, starts, known, shares, parcels):
             if low < end and known[low] == hashes[i]:
                 share = np.int64(shares[low])
             else:
-                share = np.int64(hashes[i] % np.uint64(count))
+                one = np.int64(hashes[i] % np.uint64(end - begin + count))
+                share = np.int64(shares[begin + one]) if begin + one < end else one - (end - begin)
         parcels[i] = first[r] + share

@@ -25,8 +25,9 @@ class KdtLeaves:
     def mapping(self) -> Mapping:
         """The mapping of these leaves: those of a matcher with the same cells are a parcel, or one for each region.
 
-        So words which nobody has asked for yet are divided evenly between the matchers there, however many leaves each
-        has. Each matcher has a parcel everywhere, so that words which nobody has asked for yet are divided between all.
+        Words which nobody has asked for yet are divided as those that somebody has asked for there: each word that is
+        known is asked for a little less often later, and new ones instead. Each matcher has a parcel everywhere, so
+        that all matchers have some of them.
         """
         work, none = self.ground.workload, np.zeros(0, dtype=np.uint64)
         hashes = hash_names(work.names)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from tidings.analysis.vocabulary import TermSets
 from tidings.arrays import IdArray, IntArray
 from tidings.partitioning.hybrid import kernels
-from tidings.partitioning.hybrid.ground import Ground, Node, loads
+from tidings.partitioning.hybrid.ground import Ground, Node
 from tidings.partitioning.load import FloatArray
 
 _ROUNDS = 20
@@ -52,27 +52,16 @@ def merged(ground: Ground, leaves: Sequence[Node], matchers: int) -> Merged:
 def refined(ground: Ground, leaves: Sequence[Node], matchers: int, owner: IdArray) -> Merged:
     """Leaves moved from matcher to matcher, beginning with ``owner``, while that lowers the largest loads."""
     posts, queries = _sets([leaf.sent for leaf in leaves]), _sets([leaf.queries for leaf in leaves])
-    return settled(posts, queries, ground.weights, owner, matchers)
-
-
-def settled(
-    posts: TermSets, queries: TermSets, weights: tuple[float, float, float], owner: IdArray, matchers: int
-) -> Merged:
-    """The same for anything that has posts and queries: thing n has ``posts.row(n)`` and ``queries.row(n)``.
-
-    A post or query that a matcher has for several things counts there once. ``weights``: what a pair, a post and a
-    query cost.
-    """
-    alone = loads(weights, np.diff(posts.offsets), np.diff(queries.offsets))
     has_post, has_query = _none_at(posts, matchers, np.int32), _none_at(queries, matchers, np.int32)
     kernels.count_at(posts.offsets, posts.ids, owner, has_post)
     kernels.count_at(queries.offsets, queries.ids, owner, has_query)
     counts = [np.count_nonzero(has, axis=0) for has in (has_post, has_query)]
-    at = np.stack([*counts, loads(weights, *counts)]).astype(np.float64)
-    owner, order = owner.copy(), np.argsort(-alone, kind="stable")
+    at = np.stack([*counts, ground.loads(*counts)]).astype(np.float64)
+    owner, order = owner.copy(), np.argsort([-leaf.load for leaf in leaves], kind="stable")
     kernels.refine(
-        order, posts.offsets, posts.ids, queries.offsets, queries.ids, weights, has_post, has_query, owner, at, _ROUNDS
-    )
+        order, posts.offsets, posts.ids, queries.offsets, queries.ids, ground.weights, has_post, has_query, owner, at,
+        _ROUNDS,
+    )  # fmt: skip
     return Merged(owner, at[2])
 
 

@@ -6,8 +6,8 @@ partitioning of nodes in the hybrid (IV-B). Words are those that file something.
 Departs from the paper, which only names them. By frequency: words by falling frequency, each to the share with the
 least sum so far. Hypergraph: METIS cuts graphs, so a post, an edge of the hypergraph, becomes an edge between each two
 of its words. Metric: the utility of [S3TM] Alg. 1, with the load of [PS2] Def. 1 instead of the number of posts, and
-with an attraction to few copies (:mod:`tidings.partitioning.learning.salb`). The hybrid also moves words one by one
-(:func:`by_moving`), since a hypergraph can be cut better than by the metric alone.
+with an attraction to few copies (:mod:`tidings.partitioning.learning.salb`). A query counts once for each of its words,
+even if a share has several of them: queries to come have other words together.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from tidings.analysis.vocabulary import TermSets
 from tidings.arrays import IdArray, IntArray
 from tidings.partitioning.hybrid import kernels
 from tidings.partitioning.hybrid.ground import Ground, Node, loads
-from tidings.partitioning.hybrid.merging import Merged, settled
 from tidings.partitioning.learning.incidence import Incidence
 from tidings.partitioning.learning.kernels import transpose
 from tidings.partitioning.learning.network import Network
@@ -35,7 +34,7 @@ ATTRACTIONS = (4.0, 1.0, 0.0)
 @dataclass(frozen=True, slots=True, eq=False)
 class WordCounts:
     """The words that file something in a node: ``words`` int32, rising, and by their places there: the words of each
-    post that is ``sent``, the posts and the queries of each word, and what they cost.
+    post that is ``sent``, the posts of each word, how many ``queries`` (int64) it files, and what they cost.
 
     ``counted`` are the same posts and some made-up ones, of words that no post has, and ``posts_of`` is by these.
     """
@@ -44,7 +43,7 @@ class WordCounts:
     sets: TermSets
     counted: TermSets
     posts_of: TermSets
-    queries_of: TermSets
+    queries: IntArray
     weights: tuple[float, float, float]
 
     @classmethod
@@ -62,19 +61,14 @@ class WordCounts:
         counted = _with_unseen(sets, len(words))
         starts, rows = np.zeros(len(words) + 1, dtype=np.int64), np.empty(len(counted.ids), dtype=np.int32)
         transpose(counted.offsets, counted.ids, starts, rows)
-        queries = len(work.queries)
+        queries = max(len(work.queries), 1)
         pairs = np.unique(number[own] * np.int64(queries) + work.entry_query[node.entries])
-        firsts = np.searchsorted(pairs, np.arange(len(words) + 1) * np.int64(queries))
-        filed = TermSets(firsts, (pairs % max(queries, 1)).astype(np.int32))
+        filed = np.bincount(pairs // queries, minlength=len(words))
         return cls(words, sets, counted, TermSets(starts, rows), filed, ground.weights)
 
     def posts(self) -> IntArray:
         """How many posts each word has."""
         return np.diff(self.posts_of.offsets)
-
-    def queries(self) -> IntArray:
-        """How many queries each word files."""
-        return np.diff(self.queries_of.offsets)
 
     def loads(self, posts: IntArray, queries: IntArray) -> FloatArray:
         """[PS2] Def. 1."""
@@ -125,14 +119,9 @@ def by_hypergraph(words: WordCounts, shares: int) -> IdArray:
 def by_metric(words: WordCounts, shares: int) -> IdArray:
     """Words by falling load, each where the sum of all loads and their deviation are least; the best of several
     weights of the two, by the largest load."""
-    return min(_by_metric(words, shares), key=lambda found: float(found.loads.max())).owner
-
-
-def _by_metric(words: WordCounts, shares: int) -> list[Merged]:
-    """The share of each word, with each of several weights."""
-    queries, of = words.queries(), words.posts_of
+    queries, of = words.queries, words.posts_of
     order = np.argsort(-words.loads(words.posts(), queries), kind="stable")
-    found = []
+    best, least = np.zeros(len(words.words), dtype=np.int32), np.inf
     for attraction in ATTRACTIONS:
         placed = np.zeros(len(words.words), dtype=np.int32)
         posts_at, queries_at = np.zeros(shares, dtype=np.int64), np.zeros(shares, dtype=np.int64)
@@ -140,21 +129,13 @@ def _by_metric(words: WordCounts, shares: int) -> list[Merged]:
             order, of.offsets, of.ids, words.counted.offsets, queries, words.weights, attraction,
             placed, posts_at, queries_at,
         )  # fmt: skip
-        found.append(Merged(placed, words.loads(posts_at, queries_at)))
-    return found
+        largest = float(words.loads(posts_at, queries_at).max())
+        if largest < least:
+            best, least = placed, largest
+    return best
 
 
-def by_moving(words: WordCounts, shares: int) -> IdArray:
-    """By the metric with each weight; then words move, one by one, while that lowers the largest loads. Not in [PS2].
-
-    Unlike the metric, it counts a query with several words at a share once.
-    """
-    begun = _by_metric(words, shares)
-    found = [settled(words.posts_of, words.queries_of, words.weights, own.owner, shares) for own in begun]
-    return min(found, key=lambda own: float(own.loads.max())).owner
-
-
-def divided(ground: Ground, node: Node, count: int, divide: Divide = by_moving) -> list[Node]:
+def divided(ground: Ground, node: Node, count: int, divide: Divide = by_metric) -> list[Node]:
     """A node divided by words into ``count`` leaves of the same cells; fewer if it has not so many words, or if fewer
     have smaller loads."""
     words = WordCounts.of(ground, node)
