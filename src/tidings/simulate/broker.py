@@ -248,9 +248,9 @@ class Broker:
     # --- clients
 
     def _join(self, join: Join) -> None:
-        if join.query not in self.attached.by_query:
-            self._traffic.begin(join.query, self._clock.now)
         if self.attached.add(join.subscriber, join.query):
+            if len(self.attached.by_query[join.query]) == 1:
+                self._traffic.begin(join.query, self._clock.now)
             self._note_subscribers()
             self._forward(self.routing.want(join.query, LOCAL))
         self._around.processed(self.name, join.subscriber)

@@ -27,10 +27,10 @@ class _Window:
 class Traffic:
     """Publications of each subscription over up to four windows.
 
-    Departs from [PADRES] 4.1, which has the sample only (Eq. 6). 50 publications are 2.5 s of a broker with 20 a second:
-    enough to see which subscriptions overlap, too few to see what a subscription gets. An algorithm that looks for those
-    that get little finds those of which the sample happened to have nothing. A broker matches every publication in any
-    case; to count them takes a number for each subscription and window.
+    Departs from [PADRES] 4.1, which has the sample only (Eq. 6). 50 publications are 2.5 s of a broker with 20 a
+    second: enough to see which subscriptions overlap, too few to see what one gets. An algorithm that looks for those
+    with little traffic finds those of which the sample happened to have nothing. A broker matches every publication in
+    any case; to count them takes a number for each subscription and window.
 
     >>> traffic = Traffic(keys=lambda hits: hits, now=0)
     >>> traffic.begin("a", now=0), traffic.begin("b", now=15)
