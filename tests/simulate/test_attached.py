@@ -2,7 +2,7 @@
 
 import pytest
 
-from tidings.balancing.padres import LoadProfile
+from tidings.balancing.padres import Key, LoadProfile
 from tidings.simulate.attached import Attached
 from tidings.simulate.machines import MESSAGE_BYTES
 from tidings.simulate.roster import SubscriberRoster
@@ -33,7 +33,7 @@ def test_one_that_was_not_counted_has_its_share_of_the_sample(attached: Attached
 
 def test_who_is_moving_is_no_candidate_but_is_sent_to(attached: Attached) -> None:
     attached.moving.add("s1")
-    rates = {0: 5.0, 1: 1.0}
+    rates: dict[Key, float] = {0: 5.0, 1: 1.0}
     assert {each.key: each.subscribers for each in attached.candidates(PROFILE, rates)} == {0: ("s2",), 1: ("s3",)}
     assert attached.output_bytes_s(rates) == 11 * MESSAGE_BYTES
 
