@@ -67,16 +67,16 @@ def test_what_is_said_of_churn_follows_from_its_figures() -> None:
 
 def test_what_is_said_of_edges_follows_from_their_figures() -> None:
     rows = rows_of("padres-edges")
-    assert all(row["sessions_at_rest"] == 0 and row["last_move_s"] <= 1_260 for row in rows)
+    assert all(row["sessions_at_rest"] == 0 and row["last_move_s"] <= 1_560 for row in rows)
     apart = {row["run"]: max(row["input_spread"], row["output_spread"]) for row in rows}
-    assert {run for run, spread in apart.items() if spread > 0.1} == {"6"}
+    assert max(apart.values()) <= 0.1 and all(row["delay_spread_ms"] <= 10 for row in rows)
     assert round(one(rows, run=2)["delay_ms"] / one(rows, run=8)["delay_ms"]) == 5
 
 
 def test_what_is_said_of_several_seeds_follows_from_their_figures() -> None:
     adaptive, plain = (one(rows_of("padres-repeated"), run=name) for name in ("proposed", "plain PIE"))
-    assert round(1 - adaptive["pie_at_rest_per_s"] / plain["pie_at_rest_per_s"], 2) == 0.56
-    assert round(1 - adaptive["messages_each"] / plain["messages_each"], 2) == 0.67
+    assert round(1 - adaptive["pie_at_rest_per_s"] / plain["pie_at_rest_per_s"], 2) == 0.62
+    assert round(1 - adaptive["messages_each"] / plain["messages_each"], 2) == 0.59
     for row in (adaptive, plain):
         assert row["sessions_at_rest_before"] == row["sessions_at_rest"] == 0
-        assert row["input_error_percent"] < 8 and row["output_error_percent"] > 3
+        assert row["input_error_percent"] < 8 and row["output_error_percent"] < 3

@@ -85,7 +85,8 @@ def test_a_subscriber_that_comes_back_is_noticed() -> None:
 def test_hardly_anybody_comes_back_to_a_broker_that_gave_it_away(seed: int) -> None:
     """A unit that is unloaded from an overloaded broker and assigned to the same broker again.
 
-    Somebody may come back later, because that broker has got lighter than the others.
+    Those of one symbol, nine or ten, may come back later: the broker that was overloaded is then as light as the third,
+    and either may be the one that the second asks.
     """
     world = world_of(seed, [90, 0, 0])
     homes = {name: [client.migrant.home] for name, client in world.clients.items()}
@@ -97,7 +98,7 @@ def test_hardly_anybody_comes_back_to_a_broker_that_gave_it_away(seed: int) -> N
     assert max(counts(world)) <= 45
     moves, returns = moves_and_returns(homes.values())
     assert moves >= 50
-    assert returns <= moves / 10
+    assert returns <= 10
 
 
 @pytest.mark.thorough

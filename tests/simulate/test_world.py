@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from tidings.balancing.padres import EdgeBalancer
+from tidings.balancing.padres import EdgeBalancer, LoadProfile
 from tidings.model import Publication
 from tidings.simulate.audit import Violation
 from tidings.simulate.chaos import Faults, faults_of, play, search, small_world
@@ -60,6 +60,22 @@ def test_publishers_begin_at_different_days_and_go_on_from_there() -> None:
     again = World(1, local_experiment())
     again.add_publisher("p0", "B0", "[day,>,-1]", days, 1.0)
     assert again.publishers["p0"].next == began[0]
+
+
+def test_a_broker_says_that_it_sends_what_its_subscriptions_get() -> None:
+    """Three subscribers of two queries, 2 quotes a second of which each gets all or half, 250 bytes each."""
+    world = World(1, local_experiment())
+    quotes = [Publication(f"q{n}", attributes={"class": "STOCK", "volume": n}) for n in range(10)]
+    world.add_publisher("p", "B0", "[class,=,'STOCK']", quotes, 2.0)
+    for name, query in (("s1", "[class,=,'STOCK']"), ("s2", "[volume,<,5]"), ("s3", "[volume,<,5]")):
+        world.add_subscriber(name, "B1", query)
+    broker = world.brokers["B1"]
+    world.run(20.0)
+    assert broker.load().output_bytes_s == broker._meter.output_bytes_s  # nothing was counted for a whole window
+    world.run(200.0)
+    found = broker.candidates(LoadProfile({}, css=0, samples=0, rate=0.0))
+    assert sum(len(each.subscribers) * each.bytes_s for each in found) == pytest.approx(broker.load().output_bytes_s)
+    assert sorted(each.bytes_s for each in found) == pytest.approx([250.0, 500.0], rel=0.1)
 
 
 def test_an_audit_changes_nothing() -> None:

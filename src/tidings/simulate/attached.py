@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tidings.balancing.padres import Candidate, Key, LoadProfile, Poset
+from tidings.simulate.machines import MESSAGE_BYTES
 from tidings.simulate.roster import SubscriberRoster
 from tidings.simulate.universe import Universe, bits
 
@@ -50,19 +53,23 @@ class Attached:
             found |= self._bits.get(query, 0)
         return found
 
-    def candidates(self, profile: LoadProfile, output_bytes_s: float) -> list[Candidate]:
-        """All queries with those subscribers that are not moving already, and their shares of the broker's output.
+    def candidates(self, profile: LoadProfile, rates: Mapping[Key, float]) -> list[Candidate]:
+        """All queries with those subscribers that are not moving already, and the bytes a second for each of them.
 
-        Departs from [PADRES], which multiplies what was sampled by the rate while sampling (Eq. 6). A sample of 50 is
-        over in 2.5 s: it tells shares well enough, but their sum was up to a quarter off what the broker sends.
+        ``rates``: publications a second that were counted. What came too late for that has its share of the sample.
         """
         found = []
-        vectors = {query: profile.vectors.get(query, 0) for query in self.by_query}
-        sampled = sum(vectors[query].bit_count() * len(names) for query, names in self.by_query.items())
-        each_bytes_s = output_bytes_s / sampled if sampled else 0.0
         for query, names in self.by_query.items():
             staying = tuple(name for name in names if name not in self.moving)
             if staying:
-                vector = vectors[query]
-                found.append(Candidate(query, staying, vector, vector.bit_count() * each_bytes_s))
+                vector = profile.vectors.get(query, 0)
+                rate = rates.get(query)
+                bytes_s = MESSAGE_BYTES * (profile.rate_of(vector) if rate is None else rate)
+                found.append(Candidate(query, staying, vector, bytes_s))
         return found
+
+    def output_bytes_s(self, rates: Mapping[Key, float]) -> float | None:
+        """What all subscribers get; None if something came too late to be counted."""
+        if self.by_query.keys() - rates.keys():
+            return None
+        return MESSAGE_BYTES * sum(rates[query] * len(names) for query, names in self.by_query.items())

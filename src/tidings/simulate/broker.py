@@ -17,6 +17,7 @@ from tidings.balancing.padres import (
     Metrics,
     Poset,
     Press,
+    Traffic,
 )
 from tidings.balancing.padres.messages import (
     Announce,
@@ -106,6 +107,7 @@ class Broker:
         self._control: dict[tuple[str, str], int] = {}
         self._control_mask = 0
         self._meter = Meter()
+        self._traffic = Traffic(bits, self._clock.now)  # type: ignore[arg-type]  # hits are bits here
         self._delays = DelayModel()
         self._sampling: _Sampling | None = None
         self._queued_bytes = 0.0
@@ -197,7 +199,9 @@ class Broker:
         for neighbour in route.neighbours:
             if neighbour != hop:
                 self.counts.publications += 1
+                self._traffic.passed_on(MESSAGE_BYTES)
                 self._send(Outgoing(packet, MESSAGE_BYTES, neighbour))
+        self._traffic.matched(route.hits)
         self._queued_bytes -= MESSAGE_BYTES
         self._meter.matched(duration)
         self._delays.observe(len(self.subscribers), duration)
@@ -245,6 +249,8 @@ class Broker:
 
     def _join(self, join: Join) -> None:
         if self.attached.add(join.subscriber, join.query):
+            if len(self.attached.by_query[join.query]) == 1:
+                self._traffic.begin(join.query, self._clock.now)
             self._note_subscribers()
             self._forward(self.routing.want(join.query, LOCAL))
         self._around.processed(self.name, join.subscriber)
@@ -254,6 +260,8 @@ class Broker:
     def _part(self, subscriber: str) -> None:
         query = self.attached.remove(subscriber)
         if query is not None:
+            if query not in self.attached.by_query:
+                self._traffic.end(query)
             self._note_subscribers()
             self._forward(self.routing.unwant(query, LOCAL))
         self._around.processed(self.name, subscriber)
@@ -373,15 +381,18 @@ class Broker:
             self._tell(Profiled(session, replace(profile, rate=self._meter.rate)))
 
     def measure(self, now: float) -> Metrics:
+        self._traffic.close(now)
         self.metrics = self._meter.close(now)
         return self.metrics
 
     def load(self) -> BrokerLoad:
+        """The output is what all subscriptions get together, so that it falls by what those get that go."""
+        sent = self.attached.output_bytes_s(self._traffic.rates())
         return BrokerLoad(
             self._meter.rate,
             self._delays.line(),
             len(self.subscribers),
-            self._meter.output_bytes_s,
+            self._meter.output_bytes_s if sent is None else sent + self._traffic.passed_on_bytes_s,
             self.machine.bandwidth_bytes_s,
         )
 
@@ -389,7 +400,7 @@ class Broker:
         return self.attached.poset
 
     def candidates(self, profile: LoadProfile) -> list[Candidate]:
-        return self.attached.candidates(profile, self._meter.output_bytes_s)
+        return self.attached.candidates(profile, self._traffic.rates())
 
     def covers(self, wide: Key, narrow: Key) -> bool:
         assert isinstance(wide, int)

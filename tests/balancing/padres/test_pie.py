@@ -56,11 +56,11 @@ def test_a_lower_bound_is_subscribed_only_if_it_filters_somebody_out() -> None:
     assert adaptive.revise(ours, [Metrics(0.6)]) == [Metric.INPUT]
 
 
-def test_a_higher_bound_is_subscribed_only_beyond_the_detection_threshold() -> None:
+def test_a_higher_bound_is_subscribed_only_beyond_half_of_the_detection_threshold() -> None:
     adaptive = AdaptivePie(PARAMETERS)
     adaptive.bounds[Metric.OUTPUT] = 0.3
-    assert adaptive.revise(Metrics(output_ratio=0.49), []) == []
-    assert adaptive.revise(Metrics(output_ratio=0.51), []) == [Metric.OUTPUT]
+    assert adaptive.revise(Metrics(output_ratio=0.44), []) == []
+    assert adaptive.revise(Metrics(output_ratio=0.46), []) == [Metric.OUTPUT]
 
 
 def test_the_history_is_of_the_last_ten() -> None:

@@ -85,6 +85,28 @@ def test_a_session_from_the_request_to_the_last_leave() -> None:
     assert giver.moved == 4
 
 
+def test_a_window_out_of_the_ordinary_is_no_reason_for_a_session() -> None:
+    """The last window of B1 says more; counted over the same windows as the offer it has as much as B2."""
+    giver, taker, request = asked()
+    assert isinstance(giver.view, FakeBroker)
+    giver.view.subscribers = ["s0-50"]
+    [reply] = sent(taker.on(request, 2), Reply)
+    assert sent(giver.on(reply, 3), Cancel) == [Cancel(request.session)]
+    assert status(giver) is Status.OK
+
+
+def test_an_overload_is_what_the_last_window_says() -> None:
+    giver, taker = edge("B1", [f"s{n}-100" for n in range(10)]), edge("B2", [])
+    giver.on(pie_of(taker, 0), 0)
+    pie_of(giver, 0)
+    [request] = sent(giver.on(Tick("detect"), 1), Request)
+    assert isinstance(request, Request)
+    assert isinstance(giver.view, FakeBroker)
+    giver.view.subscribers = []
+    [reply] = sent(taker.on(request, 2), Reply)
+    assert not sent(giver.on(reply, 3), Cancel)
+
+
 def test_the_taker_waits_so_many_times_the_timeout_and_no_longer() -> None:
     giver, taker, told = moving()
     effects = taker.on(Arrived("B1-1@1", told[0].subscriber, 4), 5)

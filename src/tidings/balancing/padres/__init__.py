@@ -17,6 +17,7 @@ from tidings.balancing.padres.parameters import Parameters
 from tidings.balancing.padres.parcels import OnParcels, Stabilized
 from tidings.balancing.padres.poset import Poset
 from tidings.balancing.padres.press import Key, LoadProfile, Press
+from tidings.balancing.padres.traffic import Traffic
 
 __all__ = [
     "AtRandom",
@@ -45,4 +46,5 @@ __all__ = [
     "Press",
     "Stabilized",
     "Status",
+    "Traffic",
 ]

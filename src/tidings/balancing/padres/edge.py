@@ -158,7 +158,7 @@ class EdgeBalancer(LoadBalancer):
             self.others[reply.sender] = replace(known, status=reply.status, metrics=metrics)
         if reply.offer is None:
             return self.giving.next(now)
-        if not self.detection.is_due(self.giving.action, self.metrics, reply.offer.load.metrics):
+        if not self.detection.is_due(self.giving.action, self._comparable, reply.offer.load.metrics):
             return [Send(reply.sender, Cancel(reply.session)), *self.giving.next(now)]
         self._state.begin()
         return self.giving.accepted(reply.offer)
@@ -231,6 +231,14 @@ class EdgeBalancer(LoadBalancer):
 
     def _is_asking(self, session: str) -> bool:
         return self.giving.is_active and self.giving.offer is None and session == self.giving.session
+
+    @property
+    def _comparable(self) -> Metrics:
+        """Our load as an offer would tell it: that of an offer is a mean of windows, a single one goes up and down.
+
+        An overload is what the last window says it is.
+        """
+        return self.metrics if self.detection.overloads(self.metrics) else self.view.load().metrics
 
     @property
     def _is_engaged(self) -> bool:

@@ -55,11 +55,17 @@ def trigger(metric: Metric, parameters: Parameters, *, is_global: bool = False) 
     return delay if metric is Metric.MATCH else ratio
 
 
+FOLLOW = 0.5
+"""A bound is raised when it is off by more than this share of the threshold."""
+
+
 class AdaptivePie:
     """The bounds under which a broker subscribes to the load of others, one for each metric.
 
     Implements [PADRES] Eq. 5: S_new = L_current − T_L + L_stddev, within [0, 1]; the deviation is that of the last N
     published values. Departs from the paper: a delay is compared in seconds, its threshold is that of Eq. 4 times N_f.
+    A bound rises when it is off by half of the threshold; the paper waits for the whole of it, and whoever is lighter
+    by up to two thresholds may go unheard.
     """
 
     def __init__(self, parameters: Parameters) -> None:
@@ -86,7 +92,7 @@ class AdaptivePie:
         for metric in Metric:
             new, old = self.wanted(metric, metrics.of(metric)), self.bounds[metric]
             filters = any(new <= other.of(metric) < old for other in known)
-            if new > old + self._threshold(metric) or (new < old and filters):
+            if new > old + self._threshold(metric) * FOLLOW or (new < old and filters):
                 self.bounds[metric] = new
                 changed.append(metric)
         return changed
