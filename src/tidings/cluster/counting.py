@@ -13,7 +13,7 @@ from tidings.analysis import ENGLISH, Analyser
 from tidings.analysis.vocabulary import TermSets
 from tidings.arrays import IdArray, IntArray
 from tidings.balancing import Churn, Estimate, Loads, Standing, Touches, WorkDone
-from tidings.cluster.filings import Filings, merged
+from tidings.cluster.filings import Filings, some_terms
 from tidings.cluster.placing import place
 from tidings.cluster.router import Router
 from tidings.partitioning import Mapping, TermParcels, kernels
@@ -23,8 +23,8 @@ from tidings.tables.checked import Publications
 RECENT_POSTS = 20_000
 """It is remembered for which parcels so many of the latest posts were sent, and for those of the batch before."""
 
-SOME_STANDING = 50_000
-"""Of so many subscriptions at most it is looked up in which parcels they are filed; each stands for others like it."""
+SOME_STANDING = 20_000
+"""Of about so many subscriptions it is looked up in which parcels they are filed; each stands for others like it."""
 
 
 class Counting:
@@ -72,17 +72,15 @@ class Counting:
         return self._matchers.copy()
 
     def loads(self, router: Router | None, filings: Sequence[Filings]) -> Loads:
-        """What was counted so far. Cost: passes over all filings."""
+        """What was counted so far."""
         matchers, parcels = self._matchers.copy(), self._parcels.copy()
         touches = Touches.joined([touches for _, touches, _ in self._recent])
         churn = sum((churn for _, _, churn in self._recent), Churn.none(len(parcels)))
         if router is None:
             nothing = np.zeros(len(parcels), dtype=np.int64)
             return Loads(matchers, parcels, nothing, touches, churn, Standing.apart(nothing))
-        filed, standing = (
-            by_parcel(router.parcels, router.filed, len(parcels)),
-            standing_at(router, merged(filings).terms),
-        )
+        filed = by_parcel(router.parcels, router.filed, len(parcels))
+        standing = standing_at(router, *some_terms(filings, SOME_STANDING))
         return Loads.attributed(matchers, parcels, filed, touches, churn, standing, router.owner)
 
 
@@ -102,24 +100,21 @@ def touched(router: Router, posts: pa.Table) -> Touches:
     return Touches.of(rows[is_sent], found[is_sent], router.filed[terms.ids[is_sent]])
 
 
-def standing_at(router: Router, filed: TermSets) -> Standing:
-    """In which parcels subscriptions are filed, each under the terms of one row: some of them, evenly chosen."""
-    rows = np.linspace(0, len(filed) - 1, min(SOME_STANDING, len(filed))).astype(np.int64)
-    terms = filed.taken(rows)
-    parcels = router.parcels.taken(terms.ids)
-    numbers = np.repeat(np.repeat(np.arange(len(rows)), np.diff(terms.offsets)), parcels.counts())
-    pairs = np.unique(numbers * len(router.owner) + parcels.parcels)
-    each = len(filed) / max(len(rows), 1)
-    return Standing(pairs // len(router.owner), (pairs % len(router.owner)).astype(np.int32), np.full(len(rows), each))
+def standing_at(router: Router, filed: TermSets, each: float = 1.0) -> Standing:
+    """In which parcels subscriptions are filed, each under the terms of one row; a row stands for ``each`` of them."""
+    parcels, count = router.parcels.taken(filed.ids), len(router.owner)
+    rows = np.repeat(np.repeat(np.arange(len(filed)), np.diff(filed.offsets)), parcels.counts())
+    pairs = np.sort(rows * count + parcels.parcels)
+    pairs = pairs[np.diff(pairs, prepend=-1) > 0]
+    return Standing(pairs // count, (pairs % count).astype(np.int32), np.full(len(filed), each))
 
 
-def loads_of(router: Router, posts: pa.Table, filed: TermSets) -> Loads:
-    """Loads for posts like these, as a router would send them, and for subscriptions that are ``filed`` under these
-    terms of it; no matcher has counted anything, and nothing changes."""
+def loads_of(router: Router, posts: pa.Table, standing: Standing) -> Loads:
+    """Loads for posts like these, as a router would send them; no matcher has counted anything, and nothing changes."""
     count = len(router.owner)
     touches, parcels = touched(router, Publications.of(posts).table), WorkDone.none(count)
     parcels.posts[:], parcels.compared[:] = touches.by_parcel(count), touches.entries_by_parcel(count)
-    entries, standing = by_parcel(router.parcels, router.filed, count), standing_at(router, filed)
+    entries = by_parcel(router.parcels, router.filed, count)
     return Loads(WorkDone.none(router.matchers), parcels, entries, touches, Churn.none(count), standing)
 
 
@@ -134,4 +129,6 @@ def promised(
     """The load of each matcher for these posts, if each of these subscriptions stands for so many."""
     placed = place(asked, mapping, analyser=analyser)
     costs = replace(costs, pair=stands_for * costs.pair)
-    return Estimate(loads_of(placed.router, posts, placed.filed), mapping, costs).matchers(mapping.owner)
+    return Estimate(loads_of(placed.router, posts, standing_at(placed.router, placed.filed)), mapping, costs).matchers(
+        mapping.owner
+    )

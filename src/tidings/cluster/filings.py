@@ -109,3 +109,18 @@ def merged(parts: Sequence[Filings], *, keep_gone: bool = False) -> Filings:
 def _texts(ids: pa.Array | pa.ChunkedArray) -> pa.LargeStringArray:
     column = ids.combine_chunks() if isinstance(ids, pa.ChunkedArray) else ids
     return column.cast(pa.large_string())
+
+
+def some_terms(parts: Sequence[Filings], most: int) -> tuple[TermSets, float]:
+    """Under which terms some subscriptions are filed, about ``most`` of them and evenly chosen, and for how many each
+    of these stands. A later part counts. Cost: some 0.5 µs for each of them in each part."""
+    there = [np.flatnonzero(np.diff(part.terms.offsets)) for part in parts]
+    share = min(1.0, most / max(sum(len(rows) for rows in there), 1))
+    sets = [Filings.none().terms]
+    for n, (part, rows) in enumerate(zip(parts, there, strict=True)):
+        chosen = rows[np.linspace(0, len(rows) - 1, round(share * len(rows))).astype(np.int64)]
+        names, is_last = part.ids.texts().take(pa.array(chosen)), np.ones(len(chosen), dtype=np.bool_)
+        for later in parts[n + 1 :]:
+            is_last &= later.ids.find_many(names) < 0
+        sets.append(part.terms.taken(chosen[is_last]))
+    return TermSets.joined(sets), 1 / share

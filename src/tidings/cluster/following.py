@@ -20,8 +20,8 @@ from typing import Literal, get_args
 
 from tidings.balancing import UNEVEN, Balancer, Detector, Detects, Global, Local, SelectorName, WorkDone, batch_loads
 from tidings.balancing.padres import OnParcels, Stabilized
-from tidings.cluster.counting import RECENT_POSTS, loads_of
-from tidings.cluster.filings import merged
+from tidings.cluster.counting import RECENT_POSTS, SOME_STANDING, loads_of, standing_at
+from tidings.cluster.filings import some_terms
 from tidings.cluster.journal import MatcherReport
 from tidings.cluster.pipeline_folder import PipelineFolder
 from tidings.cluster.pipeline_repartitioning import PipelineRepartitioner
@@ -184,7 +184,8 @@ class PipelineBalancer:
         router, filings = opened(files)
         if mapping is None or posts is None or router is None:
             return []
-        loads = loads_of(router, posts.slice(max(posts.num_rows - RECENT_POSTS, 0)), merged(filings).terms)
+        standing = standing_at(router, *some_terms(filings, SOME_STANDING))
+        loads = loads_of(router, posts.slice(max(posts.num_rows - RECENT_POSTS, 0)), standing)
         if self._work is not None and self._work[0] == key.mapping:
             loads = replace(loads, matchers=self._work[1])
         return self._rule.policy.plan(loads, mapping)
