@@ -18,6 +18,7 @@ def policies(  # noqa: PLR0913  # each is an option
     posts: Annotated[int, typer.Option(min=1_000, help="Posts by chance, from which the drift draws.")] = 40_000,
     batches: Annotated[int, typer.Option(min=10, help="How many batches there are.")] = 200,
     share: Annotated[float, typer.Option(min=0, max=1, help="So many regions change their kind an interval.")] = 0.1,
+    crowd: Annotated[float, typer.Option(min=1, help="So many times as much in a tenth of the regions.")] = 1.0,
     skew: Annotated[float, typer.Option(min=0, max=1, help="What matcher 0 has of the others at first.")] = 0.0,
     matchers: Annotated[int, typer.Option(min=2, max=256)] = 8,
     data: Annotated[Path | None, typer.Option(help="Folder with notes.parquet; made-up posts without.")] = None,
@@ -33,5 +34,7 @@ def policies(  # noqa: PLR0913  # each is an option
 
     world = World.made(data, posts, 3 * queries, seed)
     with TemporaryDirectory(prefix="tidings-bench-") as folder, progress("batches", batches) as advance:
-        figures = measure(world, Drift.of(queries, batches, share), Path(folder), matchers, skew, advance, minutes)
+        figures = measure(
+            world, Drift.of(queries, batches, share, crowd), Path(folder), matchers, skew, advance, minutes
+        )
     tell("policies", data, figures, seed, output_format, save)

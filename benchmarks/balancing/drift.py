@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.balancing.sides import WARM, Side, run, sides_of
-from benchmarks.balancing.world import LEARNED, Drift, World
+from benchmarks.balancing.world import Drift, World
 from benchmarks.matching import Advance, silent
 from tidings.balancing import Adjuster
 from tidings.cli import plot
@@ -138,7 +138,7 @@ def played(
     """The cluster that is left alone and the one that is adjusted, after all batches or so many ``minutes``."""
     stream = drift.stream(world)
     first = next(stream)
-    mapping = world.mapping(first.added.slice(0, LEARNED), matchers, drift.standing)
+    mapping = drift.learned(world, first, matchers)
     fixed, adjusted = sides_of(world, mapping, folder, {"fixed": None, "adjusted": adjuster}).values()
     for side in (fixed, adjusted):
         side.take(first)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.balancing.sides import WARM, Side, run, sides_of
-from benchmarks.balancing.world import LEARNED, Drift, World
+from benchmarks.balancing.world import Drift, World
 from benchmarks.matching import Advance, silent
 from tidings.balancing import Adjuster
 from tidings.balancing.padres import OnParcels, Stabilized
@@ -32,7 +32,7 @@ def measure(
     """The figures of each policy, in columns. ``skew``: at first matcher 0 has that share of the others' parcels."""
     stream = drift.stream(world)
     first = next(stream)
-    mapping = _skewed(world.mapping(first.added.slice(0, LEARNED), matchers, drift.standing), skew)
+    mapping = _skewed(drift.learned(world, first, matchers), skew)
     adjusters = {"none": None, "local": Adjuster(), "padres": Adjuster(OnParcels(), Stabilized())}
     sides = sides_of(world, mapping, folder, adjusters)
     for side in sides.values():

@@ -121,6 +121,10 @@ def balancing(  # noqa: PLR0913
     posts: Annotated[int, typer.Option(min=1_000, help="Posts by chance; a drift draws from them again.")] = 40_000,
     batches: Annotated[int, typer.Option(min=10, help="How many batches a drift has.")] = 200,
     share: Annotated[float, typer.Option(min=0, max=1, help="So many regions change their kind an interval.")] = 0.1,
+    crowd: Annotated[
+        float,
+        typer.Option(min=1, help="So many times as much in a tenth of the regions; each interval others."),
+    ] = 1.0,
     matchers: Annotated[int, typer.Option(min=2, max=256)] = 8,
     data: Annotated[Path | None, typer.Option(help="Folder with notes.parquet; made-up posts without.")] = None,
     seed: Seed = 1,
@@ -144,7 +148,7 @@ def balancing(  # noqa: PLR0913
     smaller = {BalancingPart.loads: 40_000, BalancingPart.shares: 20_000}
     count = queries or smaller.get(part, 100_000)
     if part in (BalancingPart.drift, BalancingPart.shares):
-        world, made = World.made(data, posts, 3 * count, seed), Drift.of(count, batches, share)
+        world, made = World.made(data, posts, 3 * count, seed), Drift.of(count, batches, share, crowd)
         with TemporaryDirectory(prefix="tidings-bench-") as name, progress("batches", None) as advance:
             if part == BalancingPart.drift:
                 figures = drift.measure(

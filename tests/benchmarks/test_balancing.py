@@ -1,4 +1,5 @@
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,21 @@ def test_a_drift_changes_some_regions_and_keeps_about_as_many_queries() -> None:
         live = (live - set(batch.gone)) | set(batch.added["id"].to_pylist())
     texts = [world.queries(np.arange(50), np.full(100, kind), "q")["query"].to_pylist() for kind in (False, True)]
     assert all(one != other for one, other in zip(*texts, strict=True))
+
+
+def test_crowds_move_on_and_bring_posts_and_queries() -> None:
+    world = World.made(None, 2_000, 3_000, seed=1)
+    _, *batches = Drift(standing=2_000, batches=4, rows=4_000, interval=800, share=0.0, crowd=5.0).stream(world)
+    columns = [world.posts[name].to_pylist() for name in ("lon", "lat")]
+    region = dict(zip(zip(*columns, strict=True), world.region_of_posts.tolist(), strict=True))
+    there = np.bincount(world.region_of_posts, minlength=100)
+    drawn = []
+    for batch in batches:
+        columns = [batch.posts[name].to_pylist() for name in ("lon", "lat")]
+        regions = [region[place] for place in zip(*columns, strict=True)]
+        drawn.append(np.bincount(regions, minlength=100)[there > 9] / there[there > 9])
+    first, second, third = (float(np.corrcoef(one, two)[0, 1]) for one, two in pairwise(drawn))
+    assert second > 0.95 > 0.8 > max(first, third)  # the crowds move on after batches 0 and 2
 
 
 def test_costs_are_fitted_for_each_formula_to_other_matchers_than_are_predicted() -> None:

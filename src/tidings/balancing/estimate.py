@@ -70,11 +70,11 @@ class Estimate:
         posts = self.loads.touches.by_matcher(owner, count).astype(np.float64)
         return posts, self.loads.standing.by_matcher(owner, count)
 
-    def pairs_at(self, matcher: int) -> FloatArray:
-        """The measured pairs that a matcher would have more with each parcel, or less without it: of its posts with all
-        queries of the matcher, and of its queries with all posts."""
-        posts, standing = (own[matcher] for own in self._there)
-        return np.asarray(self._looked_at[matcher] * (self.posts * standing + posts * self.loads.filed))
+    def pairs_at(self, matcher: int, parcels: IntArray, standing: FloatArray) -> FloatArray:
+        """The measured pairs that a matcher would have more with each of some parcels, or less without it: of its posts
+        with all queries of the matcher, and of so many queries with all posts."""
+        posts, queries = (own[matcher] for own in self._there)
+        return np.asarray(self._looked_at[matcher] * (self.posts[parcels] * queries + posts * standing))
 
     @cached_property
     def _changes(self) -> FloatArray:

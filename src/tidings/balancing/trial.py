@@ -95,6 +95,12 @@ class Trial:
         posts, standing = (there.divided(parcels, heavy, light) for there in (self._posts, self._standing))
         return Parts(self.estimate.share_of(heavy, parcels, posts.heavy, standing.heavy), standing.light)
 
+    def pairs(self, parcels: IntArray, heavy: int, light: int) -> Given:
+        """How many pairs ``heavy`` would have less without each of its parcels, and ``light`` more with it."""
+        standing = self._standing.divided(parcels, heavy, light)
+        pairs_at = self.estimate.pairs_at
+        return Given(pairs_at(heavy, parcels, standing.heavy), pairs_at(light, parcels, standing.light))
+
     def give(self, parcels: IntArray, heavy: int, light: int) -> Given:
         """Let parcels of ``heavy`` go to ``light``, in that order."""
         posts, standing = (there.give(parcels, heavy, light) for there in (self._posts, self._standing))

@@ -8,9 +8,10 @@ Departs from the paper:
   mean load as what a matcher can do, so in a balanced cluster every input utilization ratio is 0.5.
 * Only input is balanced: matches are written where they are found, and the load has the work of matching in it.
 * All matchers are seen by one planner, so nobody is asked. As there, a matcher is in one session at a time.
-* Of the idlest matchers that could take load, the one that gains the least input for what the giver is relieved of. The
-  idlest are those whose loads differ by no more than the threshold that triggers a session. (Of all of them before: an
-  idle matcher stayed idle as long as another one gained less.)
+* Of the idlest matchers that could take load, the one that gains the least load for what the giver is relieved of: by
+  posts and by subscriptions that it does not get or have yet. The idlest are those whose loads differ by no more than
+  the threshold that triggers a session. (Of all of them before: an idle matcher stayed idle as long as another one
+  gained less.)
 * The paper has a covering set; here all vectors of the taker's parcels are joined: what it gets already costs nothing.
 """
 
@@ -22,7 +23,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from tidings.arrays import IdArray, IntArray
+from tidings.arrays import IntArray
 from tidings.balancing.estimate import Estimate
 from tidings.balancing.loads import Loads, Touches
 from tidings.balancing.padres.detection import Detection
@@ -31,6 +32,7 @@ from tidings.balancing.padres.metrics import Metrics
 from tidings.balancing.padres.parameters import Parameters
 from tidings.balancing.padres.press import Key, LoadProfile
 from tidings.balancing.padres.status import StatusMachine
+from tidings.balancing.trial import Trial
 from tidings.model import DataError
 from tidings.partitioning import Mapping, Move
 from tidings.partitioning.load import COUNTED, FloatArray, LoadCosts
@@ -106,7 +108,7 @@ class OnParcels:
     def plan(self, loads: Loads, mapping: Mapping) -> list[Move]:
         """The moves of all sessions. No move makes the largest load larger, or the smallest one smaller."""
         estimate = Estimate(loads, mapping, self.costs, "measured")
-        owner, before = mapping.owner.copy(), estimate.matchers(mapping.owner)
+        trial, before = Trial(estimate), estimate.matchers(mapping.owner)
         profile = profile_of(loads.touches, self.samples)
         pies = pies_of(metrics_of(before), [Status.OK] * len(before))
         engaged: set[str] = set()
@@ -114,45 +116,50 @@ class OnParcels:
             others = {name: other for name, other in _others(pies, pie).items() if name not in engaged}
             actions = Detection(self.parameters).detect(pie.metrics, others) if pie.broker not in engaged else []
             giver = int(pie.broker)
-            deals = [_Deal(estimate, profile, owner, giver, action, self) for action in actions]
-            good = [deal for deal in deals if deal.parcels and self._is_better(estimate, owner, deal.owner)]
+            deals = [_Deal(trial, profile, giver, action, self) for action in actions]
+            good = [deal for deal in deals if deal.parcels and deal.is_better()]
             if good:
                 best = self._best(good)
-                owner = best.owner
+                best.do()
                 engaged |= {pie.broker, str(best.taker)}
-        return [Move(int(parcel), int(owner[parcel])) for parcel in np.flatnonzero(owner != mapping.owner)]
+        return [Move(int(parcel), int(trial.owner[parcel])) for parcel in np.flatnonzero(trial.owner != mapping.owner)]
 
     def _best(self, deals: list[_Deal]) -> _Deal:
         """Of those with the idlest takers, the one that adds least input for what the giver is relieved of."""
         idlest = max(deal.difference for deal in deals) - self.parameters.local_ratio_triggering_threshold
         return min((deal for deal in deals if deal.difference >= idlest), key=lambda deal: deal.gained / deal.relieved)
 
-    @staticmethod
-    def _is_better(estimate: Estimate, before: IdArray, after: IdArray) -> bool:
-        """By all counted posts, not by the sample."""
-        old, new = estimate.matchers(before), estimate.matchers(after)
-        return bool(new.max() <= old.max() and new.min() >= old.min())
-
 
 class _Deal:
     """What one matcher would give to another one, [PADRES] 5.1: what adds least to the taker's input first."""
 
-    def __init__(
-        self, estimate: Estimate, profile: LoadProfile, owner: IdArray, giver: int, action: Action, rule: OnParcels
-    ) -> None:
+    def __init__(self, trial: Trial, profile: LoadProfile, giver: int, action: Action, rule: OnParcels) -> None:
         self.taker = taker = int(action.broker)
         self.difference = action.difference
         self.parcels: list[int] = []
         self.gained = self.relieved = 0.0
-        self._profile, self._costs = profile, rule.costs
-        self._less, self._more = estimate.pairs_at(giver), estimate.pairs_at(taker)
-        self._load, self._other = (float(estimate.matchers(owner)[each]) for each in (giver, taker))
+        self._trial, self._giver, self._profile, self._costs = trial, giver, profile, rule.costs
+        own, loads = np.flatnonzero(trial.owner == giver), trial.loads()
+        self._less, self._more = np.zeros((2, len(trial.owner)))
+        self._less[own], self._more[own] = trial.pairs(own, giver, taker)
+        self._load, self._other = float(loads[giver]), float(loads[taker])
         vectors: dict[int, int] = dict(profile.vectors)  # type: ignore[arg-type]  # keys are parcels
-        self._vectors = {parcel: vector for parcel, vector in vectors.items() if owner[parcel] == giver}
-        self._taken = _joined(vector for parcel, vector in vectors.items() if owner[parcel] == taker)
-        self._choose(rule.parameters.balance_threshold * 2 * float(estimate.matchers(owner).mean()))
-        self.owner = owner.copy()
-        self.owner[self.parcels] = taker
+        self._vectors = {parcel: vector for parcel, vector in vectors.items() if trial.owner[parcel] == giver}
+        self._taken = _joined(vector for parcel, vector in vectors.items() if trial.owner[parcel] == taker)
+        self._choose(rule.parameters.balance_threshold * 2 * float(loads.mean()))
+
+    def do(self) -> None:
+        """Let the parcels go."""
+        self._trial.give(np.array(self.parcels), self._giver, self.taker)
+
+    def is_better(self) -> bool:
+        """By all counted posts, not by the sample: whether no load would be larger than the largest is, nor smaller
+        than the smallest."""
+        old = self._trial.loads()
+        self.do()
+        new = self._trial.loads()
+        self._trial.give(np.array(self.parcels), self.taker, self._giver)
+        return bool(new.max() <= old.max() and new.min() >= old.min())
 
     def _choose(self, close: float) -> None:
         """Give until the loads are close. The taker never has more than the giver."""
@@ -166,9 +173,9 @@ class _Deal:
                 self._take(parcel, less, more)
 
     def _price(self, parcel: int, once: int) -> tuple[float, float]:
-        """The taker's new input for what the giver is relieved of; of equal ones the largest first."""
-        less, _ = self._change(parcel, once)
-        return self._gain(parcel) / less, -less
+        """The taker's new load for what the giver is relieved of; of equal ones the largest first."""
+        less, more = self._change(parcel, once)
+        return more / less, -less
 
     def _gain(self, parcel: int) -> float:
         """[PADRES] Eq. 7: posts that the taker would not get without this parcel."""
@@ -181,7 +188,7 @@ class _Deal:
         return float(less), float(self._costs.of(float(self._more[parcel]), self._gain(parcel), 0, 0))
 
     def _take(self, parcel: int, less: float, more: float) -> None:
-        self.gained += self._gain(parcel)
+        self.gained += more
         self.relieved += less
         self._load -= less
         self._other += more
