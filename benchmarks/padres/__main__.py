@@ -61,18 +61,21 @@ def repeated(
     *,
     data: Annotated[Path | None, typer.Option(help="Folder with stocks.parquet; made-up quotes without.")] = None,
     seeds: Annotated[int, typer.Option(min=1, help="How many seeds, from 1 on.")] = 10,
+    name: Annotated[str, typer.Option("--figure", help="local, random, churn, edges, clusters or global.")] = "local",
     output_format: HowToPrint = Format.table,
     save: Save = None,
 ) -> None:
-    """Play the figure local with several seeds: means and deviations of what one run says little about."""
+    """Play a figure with several seeds: means and deviations of what one run says little about."""
     from benchmarks.padres.experiments import PadresFigure, play, runs
     from benchmarks.padres.experiments import repeated as summed_up
     from benchmarks.printing import print_figures
     from benchmarks.result import Result
 
+    if name not in list(PadresFigure):
+        raise typer.BadParameter(f"choose one of {', '.join(PadresFigure)}", param_hint="--figure")
     played = []
     for seed in range(1, seeds + 1):
-        for run in runs(PadresFigure.local, data / "stocks.parquet" if data else None, seed):
+        for run in runs(PadresFigure(name), data / "stocks.parquet" if data else None, seed):
             played.append(play(run))
             say(f"{run.name}, seed {seed}: {played[-1].cpu_s:.1f} s of CPU", err=True)
     rows = summed_up(played)

@@ -130,6 +130,8 @@ REPEATED = (
     "sessions_at_rest_before",
     "sessions_at_rest",
     "moves",
+    "worst_output",
+    "delay_ms",
     "pie_at_rest_per_s",
     "announced_at_rest_per_s",
     "overhead_at_rest_percent",

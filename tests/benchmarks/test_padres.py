@@ -67,6 +67,12 @@ def test_neighbouring_clusters_are_compared_by_their_means() -> None:
     assert neighbours(Span([window]), equal_brokers(clusters=1, edges=2), Metric.OUTPUT) == 0.0
 
 
+def test_only_a_figure_that_there_is_can_be_repeated() -> None:
+    ran = runner.invoke(app, ["repeated", "--figure", "none"])
+    assert ran.exit_code == 2
+    assert "choose one of local, random" in ran.output
+
+
 def test_runs_are_repeated_with_several_seeds() -> None:
     ran = runner.invoke(app, ["repeated", "--seeds", "2", "--format", "json"])
     assert ran.exit_code == 0, ran.output

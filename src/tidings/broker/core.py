@@ -55,8 +55,11 @@ from tidings.simulate.messages import UNLIMITED
 from tidings.simulate.routing import LOCAL, Advertise, Forward, Routing, Unadvertise, Want
 
 _END_SAMPLING = "end of sampling"
-_SETTLED_S = 1.0
-"""So long after a connection was made subscriptions have come through it; then balancers tell their load again."""
+_SETTLED_S = (1.0, 10.0, 60.0)
+"""So long after a connection was made subscriptions have come through it, on a quick, a busy and a very busy machine.
+
+Then balancers tell their load again: an idle one tells it once only, which nobody may have heard.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,8 +188,8 @@ class BrokerCore:
                 return self._told(self.routing.unwant(self.queries.number(text), hop))
             case Linked(neighbour):
                 forgotten = self._told(self.routing.forget(neighbour))
-                told = Wake(now + _SETTLED_S, Tick("linked"))
-                return [*forgotten, *self._told(self.routing.greet(neighbour)), told]
+                told = [Wake(now + seconds, Tick("linked")) for seconds in _SETTLED_S]
+                return [*forgotten, *self._told(self.routing.greet(neighbour)), *told]
             case Tick(what, session):
                 return self._end_sampling(session, now) if what == _END_SAMPLING else self._tell(packet, now)
 
