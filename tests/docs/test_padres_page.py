@@ -26,23 +26,9 @@ def test_every_number_of_a_sentence_is_in_its_result_file() -> None:
 
 def test_what_is_said_of_policies_on_parcels_follows_from_their_figures() -> None:
     none, local, padres = (one(rows_of("policies"), policy=policy) for policy in ("none", "local", "padres"))
-    assert (round(local["by_load"], 2), round(padres["by_load"], 2), none["by_load"]) == (1.45, 1.33, 1)
-    assert padres["by_load_moved_beside"] > local["by_load_moved_beside"]
-    assert local["largest_by_mean"] > padres["largest_by_mean"]
-    assert 3 * local["subscriptions_moved"] < padres["subscriptions_moved"]
-    assert (local["times_moved"], local["last_moved_at"], padres["times_moved"]) == (4, 101, 26)
-    assert padres["posts_to_matchers"] < local["posts_to_matchers"] < none["posts_to_matchers"]
-    assert padres["parcels_moved"] < local["parcels_moved"]
-    for policy in (local, padres):
-        assert policy["times_as_many"] <= policy["times_as_many_moved_beside"] < 1 < policy["times_as_many_by_busiest"]
-
-
-def test_what_is_said_of_the_local_experiment_follows_from_its_figures() -> None:
-    for row in rows_of("padres-local"):
-        spreads = [row[f"{metric}_spread{when}"] for metric in ("input", "output") for when in ("", "_before")]
-        assert max(spreads) <= 0.1 and max(row["delay_spread_ms"], row["delay_spread_before_ms"]) <= 10
-        assert row["sessions_at_rest"] == row["sessions_at_rest_before"] == 0
-        assert row["overhead_at_rest_percent"] < 0.2 / 10  # far below
+    assert (none["by_load"], local["times_moved"], padres["times_moved"]) == (1, 1, 27)
+    assert all(1.03 <= policy["by_load_moved_beside"] < 1.045 and policy["by_load"] < 1 for policy in (local, padres))
+    assert local["largest_by_mean"] > padres["largest_by_mean"] and 1.4 < padres["mean_load"] / none["mean_load"] < 1.45
 
 
 def test_what_is_said_of_clusters_follows_from_their_figures() -> None:
