@@ -115,17 +115,12 @@ def test_what_spark_says_of_the_order_is_as_the_page_says() -> None:
     by_load = sorted(rows, key=lambda name: rows[name]["rank_by_load"])
     assert by_load == ["hybrid", "kd-tree", "grid", "metric, near", "metric"]
     assert by_load == sorted(rows, key=lambda name: rows[name]["rank_expected"])
-    assert sorted(rows, key=lambda name: rows[name]["rank_by_ms"]) == [
-        "hybrid",
-        "grid",
-        "kd-tree",
-        "metric, near",
-        "metric",
-    ]
+    ms = {name: row["slowest_ms"] for name, row in rows.items()}
+    by_place = [ms[name] for name in ("hybrid", "kd-tree", "grid")]
+    assert max(by_place) / min(by_place) < 1.03 and 1.3 * max(by_place) < ms["metric, near"] < ms["metric"]
     assert all(abs(row["load"] / row["expected_load"] - 1) < 0.03 for row in rows.values())
     kd, own = rows["kd-tree"], rows["hybrid"]
-    assert round(kd["load"] / own["load"], 2) == 1.02 and kd["slowest_ms"] > 1.25 * own["slowest_ms"]
-    assert own["most_queries"] == kd["most_queries"]
+    assert round(kd["load"] / own["load"], 2) == 1.02 and own["most_queries"] == kd["most_queries"]
 
 
 def test_what_clusters_in_one_process_say_is_as_the_page_says() -> None:
