@@ -11,8 +11,9 @@ compiles what moves beside the running batches.
 A third time is that of the *busiest* matcher: all that it took over the run, as if a queue were before each matcher and
 none waited for the others at the end of a batch, as in the paper's system.
 
-The same is told by counters, which have no noise: a batch is as long as its largest load, and a moved subscription
-costs an insertion and a deletion, for which everybody waits.
+The same is told by counters, which have no noise: a batch is as long as its largest load. A moved subscription costs an
+insertion at the matcher that gets it and a deletion at the one that gives it, as when people subscribe and unsubscribe,
+and their next batch is longer by that. If *all wait*, every batch is longer by all that anybody does for a move.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -34,10 +36,12 @@ from tidings.partitioning import Mapping as Owners
 from tidings.partitioning import Move
 from tidings.partitioning.load import COUNTED, FloatArray
 
+Waits = Literal["none", "each", "all"]
+"""Who waits for a move: nobody, each matcher for what it does itself, or all for all."""
+
 WARM = 5
 """The first batches load kernels: they are not counted."""
 
-_CARRY = COUNTED.insertion + COUNTED.deletion
 _SAVES = 5
 """Every so many batches what has changed is written, as a pipeline does; that is not timed."""
 
@@ -46,7 +50,7 @@ _SAVES = 5
 class Taken:
     """What a batch took: milliseconds to match of the slowest matcher, those of the slowest one with the changes
     before; the load of each matcher by counters; posts that came to matchers, one that goes to two counts twice; the
-    milliseconds of each matcher; then what moved."""
+    milliseconds of each matcher; then what moved, and what each matcher has to do for that by counters."""
 
     matching_ms: float
     changing_too_ms: float
@@ -56,10 +60,17 @@ class Taken:
     moving_ms: float = 0.0
     parcels: int = 0
     carried: int = 0
+    moving: FloatArray | float = 0.0
 
     @property
     def largest(self) -> float:
         return float(self.loads.max())
+
+    def load(self, waits: Waits) -> float:
+        """How long the batch is by counters, with what moves after it."""
+        if waits == "each":
+            return float((self.loads + self.moving).max())
+        return self.largest + float(np.sum(self.moving)) * (waits == "all")
 
 
 @dataclass(slots=True)
@@ -114,6 +125,8 @@ class Side:
         self.shares.save()
         taken.moving_ms += (time.perf_counter() - began) * 1e3
         taken.parcels, taken.carried = len(moves), carried.subscriptions
+        come, gone = (np.array(counts, dtype=np.float64) for counts in (carried.come, carried.gone))
+        taken.moving = COUNTED.insertion * come + COUNTED.deletion * gone if carried.come else 0.0
         self.moved_bytes += carried.size_bytes
         self.written_bytes += sum(file.stat().st_size for file in self.folder.iterdir() if file.name not in files)
 
@@ -131,15 +144,15 @@ class Side:
         busiest = float(np.sum([each.ms for each in own], axis=0).max())
         return (busiest + waits * sum(each.moving_ms for each in own)) / 1e3
 
-    def load(self, part: slice, *, waits: bool = True) -> float:
+    def load(self, part: slice, waits: Waits = "each") -> float:
         """The same by counters, in units of a post."""
-        return sum(taken.largest + waits * _CARRY * taken.carried for taken in self.taken[part])
+        return sum(taken.load(waits) for taken in self.taken[part])
 
     def busiest_load(self, parts: Iterable[slice]) -> float:
         """The same if in each part of the run nobody waited for others at the end of a batch: the busiest matcher of
-        each part, and all that was moved."""
-        sums = [np.sum([taken.loads for taken in self.taken[part]], axis=0).max() for part in parts]
-        return float(sum(sums)) + sum(_CARRY * taken.carried for taken in self.taken[WARM:])
+        each part."""
+        sums = [np.sum([taken.loads + taken.moving for taken in self.taken[part]], axis=0).max() for part in parts]
+        return float(sum(sums))
 
     def mean_load(self, part: slice) -> float:
         """By counters, if all matchers had the same load in each batch: no balance is better."""
@@ -147,7 +160,7 @@ class Side:
 
     def uneven(self, part: slice) -> float:
         """The largest load by the mean load."""
-        return self.load(part, waits=False) / self.mean_load(part)
+        return self.load(part, "none") / self.mean_load(part)
 
     @property
     def moved_at(self) -> list[int]:

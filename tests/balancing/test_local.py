@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import get_args
 
 import numpy as np
 import pytest
@@ -11,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.balancing.hand import halves, loads_of, words
-from tidings.balancing import SELECTORS, Churn, Estimate, Formula, Local, SelectorName, Standing
-from tidings.balancing.trial import Trial
+from tidings.balancing import SELECTORS, Churn, Estimate, Local, SelectorName, Standing
 from tidings.model import DataError
 from tidings.partitioning import Mapping, Move
 from tidings.partitioning.load import COUNTED, LoadCosts
@@ -45,17 +43,19 @@ def test_changes_between_the_latest_posts_are_load_as_well() -> None:
     estimate = Estimate(changed, words([0, 0, 1, 1]), costs)
     assert estimate.parcels.tolist() == [21, 21, 6, 1]
     assert estimate.matchers(np.array([0, 0, 1, 1], dtype=np.int32)).tolist() == [42, 7]
-    assert Local(costs=costs, heaviest=0).plan(loads, words([0, 0, 1, 1])) == []
-    assert Local(costs=costs, heaviest=0).plan(changed, words([0, 0, 1, 1])) == []  # a parcel is more than half of 35
+    assert Local(costs=costs, heaviest=0, tries=0).plan(loads, words([0, 0, 1, 1])) == []
+    assert (
+        Local(costs=costs, heaviest=0, tries=0).plan(changed, words([0, 0, 1, 1])) == []
+    )  # a parcel is more than half of 35
     finer = replace(changed, churn=Churn(np.array([34, 6, 0, 0]), np.zeros(4, dtype=np.int64)))
-    assert Local(costs=costs, heaviest=0).plan(finer, words([0, 0, 1, 1])) == [Move(1, to=1)]
+    assert Local(costs=costs, heaviest=0, tries=0).plan(finer, words([0, 0, 1, 1])) == [Move(1, to=1)]
 
 
 def test_phase_1_splits_a_cell_by_text_where_that_lowers_the_sum() -> None:
     # West is parcels 2 and 3, at matcher 0, with 10 posts each; 5 and 4 queries. All pairs cost: 20 · 9 + 20 = 200.
     # After the split: 10 · 5 + 10 = 60 and 10 · 4 + 10 = 50, less in all. The smaller one goes: parcel 3.
     loads = loads_of([[2]] * 10 + [[3]] * 10, [0, 0, 5, 4, 0, 0])
-    plan = Local(costs=PAIRS_TOO, formula="paper").plan(loads, halves([0, 0, 0, 0, 1, 1]))
+    plan = Local(costs=PAIRS_TOO, formula="paper", tries=0).plan(loads, halves([0, 0, 0, 0, 1, 1]))
     assert plan == [Move(3, to=1)]
 
 
@@ -66,23 +66,25 @@ def test_phase_1_does_not_split_where_each_post_would_have_to_go_to_both() -> No
     estimate = Estimate(loads, halves([0, 0, 0, 0, 1, 1]), COUNTED)
     together, apart = (estimate.matchers(np.array(own, dtype=np.int32)) for own in ([0] * 6, [0, 0, 0, 1, 0, 0]))
     assert apart.sum() > together.sum()
-    assert Local(costs=POSTS_ONLY).plan(loads, halves([0, 0, 0, 0, 1, 1])) == []
+    assert Local(costs=POSTS_ONLY, tries=0).plan(loads, halves([0, 0, 0, 0, 1, 1])) == []
 
 
 def test_phase_1_merges_a_cell_that_both_have_a_part_of() -> None:
     # West: parcel 2 at wo, 3 at wl, and 10 posts come for both. East is wo's: 20 posts. Loads 30 and 10.
     # With parcel 2 at wl these are 20 and 10, less in all. East is too much to move: it is more than half of 10.
     loads = loads_of([[2, 3]] * 10 + [[4]] * 20, [0, 0, 1, 1, 1, 0])
-    assert Local(costs=POSTS_ONLY).plan(loads, halves([0, 0, 0, 1, 0, 0])) == [Move(2, to=1)]
+    assert Local(costs=POSTS_ONLY, tries=0).plan(loads, halves([0, 0, 0, 1, 0, 0])) == [Move(2, to=1)]
     # Without Phase I it would be moved as well, since it costs the least: the sum is what Phase II does not look at.
-    assert Local(costs=POSTS_ONLY, heaviest=0).plan(loads, halves([0, 0, 0, 1, 0, 0])) == [Move(2, to=1)]
+    assert Local(costs=POSTS_ONLY, heaviest=0, tries=0).plan(loads, halves([0, 0, 0, 1, 0, 0])) == [Move(2, to=1)]
 
 
 def test_phase_2_gives_by_the_least_size_and_at_most_half_of_the_difference() -> None:
     # wo has parcels of loads 4, 6, 5, 12 and 3, wl one of 6: 30 and 6. τ = (30 - 1.02 · 6) / 2.02 = 11.8, and half of
     # the difference is 12. GR chooses the first three, 15: too much. Without the third: 20 and 16.
     posts = [[parcel] for parcel, count in enumerate((4, 6, 5, 12, 3, 6)) for _ in range(count)]
-    plan = Local(costs=POSTS_ONLY, heaviest=0).plan(loads_of(posts, [1, 3, 4, 10, 9, 1]), words([0, 0, 0, 0, 0, 1]))
+    plan = Local(costs=POSTS_ONLY, heaviest=0, tries=0).plan(
+        loads_of(posts, [1, 3, 4, 10, 9, 1]), words([0, 0, 0, 0, 0, 1])
+    )
     assert plan == [Move(0, to=1), Move(1, to=1)]
 
 
@@ -105,22 +107,6 @@ def test_pairs_are_those_that_a_router_sees_where_no_matcher_has_counted() -> No
     assert measured.matchers(np.array([0, 2, 1], dtype=np.int32))[2] == pytest.approx(10 * 5 * 30 / 250)
 
 
-def test_a_subscription_of_two_parcels_is_kept_twice_where_they_belong_to_two_matchers() -> None:
-    # Three subscriptions are in parcels 0 and 1, one in 1 alone, two in 2. All of matcher 0: it has four, and looked at
-    # 80 entries for 20 posts. If parcel 1 goes, both have these three: the pairs are 10 * 3 and 20 * 6.
-    loads = loads_of([[0]] * 10 + [[1]] * 10 + [[2]] * 10, [3, 4, 2])
-    rows, parcels = [0, 0, 1, 1, 2, 2, 3, 4, 5], [0, 1, 0, 1, 0, 1, 1, 2, 2]
-    loads = replace(loads, standing=Standing(np.array(rows), np.array(parcels, np.int32), np.ones(6)))
-    loads.matchers.posts[:], loads.matchers.compared[:] = [20, 10], [80, 20]
-    estimate = Estimate(loads, words([0, 0, 1]), PAIRS_ONLY, "measured")
-    apart = np.array([0, 1, 1], dtype=np.int32)
-    assert estimate.matchers(np.array([0, 0, 1], dtype=np.int32)).tolist() == [80, 20]
-    assert estimate.matchers(apart).tolist() == [10 * 3 * 1, 20 * 6 * 1]
-    trial = Trial(estimate)
-    trial.give(np.array([1]), 0, 1)
-    assert trial.loads().tolist() == [30, 120] and trial.carried == 4
-
-
 def test_a_parcel_goes_where_its_subscriptions_are() -> None:
     # Matcher 0 has parcels 0 to 2. The subscriptions of 1 are those of parcel 3 at matcher 1 as well, and those of 2
     # those of parcel 4 at matcher 2. Each can get half of what matcher 0 has too much: one parcel.
@@ -138,18 +124,20 @@ def test_parcels_move_when_waiting_has_cost_as_much_as_moving() -> None:
     # 160 and 100 posts; three parcels with one query each even it out: 30 posts less in the time of 260 posts.
     posts = [[parcel] for parcel in range(26) for _ in range(10)]
     loads, mapping = loads_of(posts, [1] * 26), words([0] * 16 + [1] * 10)
-    policy = Local(costs=replace(POSTS_ONLY, insertion=28.0, deletion=1.0), aim=1.0)
+    policy = Local(costs=replace(POSTS_ONLY, insertion=28.0, deletion=1.0), aim=1.0, tries=0)
     for times, moved in ((1, 0), (2, 0), (3, 3)):
         loads.matchers.posts[:] = [160 * times, 100 * times]
         assert len(policy.plan(loads, mapping)) == moved, times
 
 
 def test_what_is_uneven_by_less_than_the_trigger_stays_and_what_moves_aims_at_less() -> None:
-    posts = [[parcel] for parcel in range(11) for _ in range(10)]
-    assert Local(costs=POSTS_ONLY).plan(loads_of(posts, [1] * 11), words([0] * 6 + [1] * 5)) == []
+    posts = [[parcel] for parcel in range(21) for _ in range(10)]
+    assert Local(costs=POSTS_ONLY).plan(loads_of(posts, [1] * 21), words([0] * 11 + [1] * 10)) == []
     posts = [[parcel] for parcel in range(26) for _ in range(10)]
     for aim, count in ((1.2, 2), (1.0, 3)):  # 160 and 100: half of the difference is three parcels
-        plan = Local(costs=POSTS_ONLY, aim=aim).plan(loads_of(posts, [1] * 26), words([0] * 16 + [1] * 10))
+        plan = Local(costs=POSTS_ONLY, uneven=1.2, aim=aim, tries=0).plan(
+            loads_of(posts, [1] * 26), words([0] * 16 + [1] * 10)
+        )
         assert len(plan) == count
 
 
@@ -175,60 +163,27 @@ def test_a_parcel_that_is_all_the_load_stays() -> None:
     assert Local(costs=POSTS_ONLY).plan(loads_of([[0]] * 9, [1, 1]), words([0, 1])) == []
 
 
+@pytest.mark.parametrize("tries", [0, 50])
 @pytest.mark.parametrize("select", SELECTORS)
 @given(
     posts=st.lists(st.sets(st.integers(0, 11), min_size=1, max_size=3).map(sorted), max_size=30),
     filed=st.lists(st.integers(0, 9), min_size=12, max_size=12),
     owner=st.lists(st.integers(0, 2), min_size=12, max_size=12),
 )
-def test_a_plan_never_makes_the_heaviest_heavier_nor_the_lightest_lighter(
-    select: SelectorName, posts: list[list[int]], filed: list[int], owner: list[int]
+def test_a_plan_makes_the_largest_load_less_and_without_exchanges_no_load_less_than_the_smallest(
+    select: SelectorName, tries: int, posts: list[list[int]], filed: list[int], owner: list[int]
 ) -> None:
     loads, mapping = loads_of(posts, filed, 3), words(owner, 3)
-    moves = Local(select=select, costs=POSTS_ONLY).plan(loads, mapping)
+    moves = Local(select=select, costs=POSTS_ONLY, tries=tries).plan(loads, mapping)
     estimate = Estimate(loads, mapping, POSTS_ONLY)
     before, after = estimate.matchers(mapping.owner), estimate.matchers(mapping.moved(moves).owner)
     assert all(mapping.owner[parcel] != to for parcel, to in moves)
     if moves:
-        assert after.max() < before.max() and after.min() >= before.min()
-    assert Local(select=select, costs=POSTS_ONLY).plan(loads, mapping) == moves
+        assert after.max() < before.max() and (tries or after.min() >= before.min())
+    assert Local(select=select, costs=POSTS_ONLY, tries=tries).plan(loads, mapping) == moves
 
 
-@given(
-    posts=st.lists(st.sets(st.integers(0, 11), max_size=4).map(sorted), max_size=30),
-    filed=st.lists(st.integers(0, 9), min_size=12, max_size=12),
-    owner=st.lists(st.integers(0, 2), min_size=12, max_size=12),
-    standing=st.lists(st.sets(st.integers(0, 11), min_size=1, max_size=3).map(sorted), max_size=12),
-    given_away=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.sets(st.integers(0, 11)))),
-    formula=st.sampled_from(get_args(Formula)),
-)
-def test_a_trial_has_the_loads_of_an_estimate_after_each_parcel_that_goes(
-    posts: list[list[int]],
-    filed: list[int],
-    owner: list[int],
-    standing: list[list[int]],
-    given_away: list[tuple[int, int, set[int]]],
-    formula: Formula,
-) -> None:
-    pairs = [(row, parcel) for row, own in enumerate(standing) for parcel in own]
-    rows, parcels_of = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
-    there = Standing(rows, parcels_of.astype(np.int32), np.full(len(standing), 1.5))
-    loads = replace(loads_of(posts, filed, 3), standing=there)
-    loads.matchers.posts[:], loads.matchers.compared[:], loads.matchers.found[:] = [9, 9, 0], [50, 7, 0], [3, 9, 0]
-    estimate = Estimate(loads, words(owner, 3), COUNTED, formula)
-    trial = Trial(estimate)
-    assert trial.posts == loads.touches.by_matcher(np.array(owner), 3).sum()
-    for heavy, light, some in given_away:
-        parcels = np.array(sorted(p for p in some if trial.owner[p] == heavy and heavy != light), dtype=np.int64)
-        after = trial.owner.copy()
-        given = trial.give(parcels, heavy, light)
-        for parcel, *pair in zip(parcels, given.heavy, given.light, strict=True):
-            after[parcel] = light
-            assert np.allclose(estimate.matchers(after)[[heavy, light]], pair)
-        assert np.array_equal(trial.owner, after) and np.allclose(trial.loads(), estimate.matchers(after))
-
-
-@pytest.mark.parametrize("bad", [{"select": "best"}, {"uneven": 1.0}, {"heaviest": -1}])
+@pytest.mark.parametrize("bad", [{"select": "best"}, {"uneven": 1.0}, {"heaviest": -1}, {"tries": -1}])
 def test_settings_that_are_none_are_refused(bad: dict[str, object]) -> None:
     with pytest.raises(DataError, match="choose"):
         Local(**bad)  # type: ignore[arg-type]

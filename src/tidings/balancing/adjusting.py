@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from tidings.balancing.detecting import Detector, Detects
 from tidings.balancing.loads import Loads, WorkDone
 from tidings.balancing.local import Balancer, Local
@@ -11,13 +13,16 @@ from tidings.partitioning import Mapping, Move
 from tidings.partitioning.load import COUNTED, FloatArray, LoadCosts
 
 _LONGEST_REST = 64
+_LATEST = 3
+_WORSE = 1.1
 
 
 @dataclass(slots=True)
 class Adjuster:
     """Remembers the loads of the batches since the last move. Loads are by counters, not by clocks: no noise.
 
-    After a plan that moves nothing it rests for some batches, after the next one for twice as many, up to 64.
+    After a plan that moves nothing it rests for some batches, after the next one for twice as many, up to 64; or until
+    the largest load by the mean of three batches is a tenth more than it was before that plan.
     """
 
     policy: Balancer = field(default_factory=Local)
@@ -26,6 +31,7 @@ class Adjuster:
     _history: list[FloatArray] = field(default_factory=list, init=False)
     _before: WorkDone | None = field(default=None, init=False)
     _rest: int = field(default=0, init=False)
+    _left_at: float = field(default=np.inf, init=False)
 
     def look(self, loads: Loads, mapping: Mapping) -> list[Move]:
         """After a batch, with all loads since the last move: what is to be moved now, mostly nothing."""
@@ -38,11 +44,12 @@ class Adjuster:
             before, self._history = WorkDone.none(len(work)), []
         self._history.append(batch_loads(work - before, self.costs))
         self._before = work
-        return len(self._history) > self._rest and self.detector.is_due(self._history)
+        is_over = len(self._history) > self._rest or _largest(self._history[-_LATEST:]) > _WORSE * self._left_at
+        return is_over and self.detector.is_due(self._history)
 
     def plan(self, loads: Loads, mapping: Mapping) -> list[Move]:
         """What is to be moved. After a plan, also one without moves, there is a pause."""
-        self._history = []
+        self._left_at, self._history = _largest(self._history), []
         moves = self.policy.plan(loads, mapping)
         self._before = None if moves else loads.matchers
         self._rest = 0 if moves else min(max(2 * self._rest, 4), _LONGEST_REST)
@@ -54,3 +61,9 @@ def batch_loads(work: WorkDone, costs: LoadCosts) -> FloatArray:
     loads: FloatArray = costs.of(work.compared, work.posts, work.insertions, work.deletions)
     loads += costs.match * work.found
     return loads
+
+
+def _largest(history: list[FloatArray]) -> float:
+    """The largest load of some batches by the mean load."""
+    loads = np.sum(history, axis=0)
+    return float(loads.max() / max(loads.mean(), 1e-300)) if history else np.inf

@@ -17,7 +17,7 @@ import numpy as np
 from tidings.model import DataError
 from tidings.partitioning.load import FloatArray
 
-UNEVEN = 1.2
+UNEVEN = 1.1
 
 
 class Detects(Protocol):

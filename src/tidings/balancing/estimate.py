@@ -86,11 +86,6 @@ class Estimate:
         return found
 
     @cached_property
-    def _filed_for_one(self) -> float:
-        """In how many parcels of a matcher a subscription is filed that is there, on average."""
-        return float(self.loads.filed.sum() / max(self._there[1].sum(), 1e-300))
-
-    @cached_property
     def _matches(self) -> FloatArray:
         """What the matches found for each parcel cost: those of its owner are divided by the entries that the router
         sees."""
@@ -106,43 +101,39 @@ class Estimate:
         return found
 
     @cached_property
-    def sums(self) -> dict[str, FloatArray]:
-        """What the parcels of a matcher add up to, as :meth:`load_of` takes it."""
-        return {
-            "entries": self._entries.astype(np.float64),
-            "filed": self.loads.filed.astype(np.float64),
-            "changes": self._changes,
-            "matches": self._matches,
-        }
+    def rates(self) -> FloatArray:
+        """What one pair of a post and a subscription of each matcher costs; nothing where pairs are counted."""
+        if self.formula == "counted":
+            return np.zeros(self.mapping.matchers)
+        looked_at = self._looked_at if self.formula == "measured" else np.ones(self.mapping.matchers)
+        return np.asarray(self.costs.pair * looked_at)
 
-    def load_of(
-        self,
-        matcher: int | IntArray,
-        posts: FloatArray,
-        standing: FloatArray,
-        *,
-        entries: FloatArray,
-        filed: FloatArray,
-        changes: FloatArray,
-        matches: FloatArray,
-    ) -> FloatArray:
+    @cached_property
+    def sums(self) -> FloatArray:
+        """float64[3, parcels]: what the parcels of a matcher add up to. How often subscriptions are filed there, what
+        changes cost, and what matches and counted pairs cost."""
+        flat = self._matches + (self.formula == "counted") * self.costs.pair * self._entries
+        return np.stack([self.loads.filed.astype(np.float64), self._changes, flat])
+
+    @cached_property
+    def filed_for_one(self) -> float:
+        """In how many parcels of a matcher a subscription is filed that is there, on average."""
+        return float(self.loads.filed.sum() / max(self._there[1].sum(), 1e-300))
+
+    def load_of(self, matcher: int | IntArray, posts: FloatArray, standing: FloatArray, sums: FloatArray) -> FloatArray:
         """The load of a matcher that gets so many posts and has so many subscriptions, and whose parcels have these
-        sums; of several at once."""
-        pairs = entries if self.formula == "counted" else cell_load(posts, standing)
-        pairs = self._looked_at[matcher] * pairs if self.formula == "measured" else pairs
-        copies = self._filed_for_one * standing / np.maximum(filed, 1e-300)
-        found: FloatArray = self.costs.of(pairs, posts, 0, 0) + copies * changes + matches
-        return found
+        :attr:`sums`; of several at once."""
+        filed, changes, flat = sums
+        copies = self.filed_for_one * standing / np.maximum(filed, 1e-300)
+        found: FloatArray = self.rates[matcher] * cell_load(posts, standing) + copies * changes + flat
+        return found + self.costs.post * posts
 
     def share_of(self, matcher: int, parcels: IntArray, posts: FloatArray, standing: FloatArray) -> FloatArray:
         """The parts that parcels have in the load of a matcher, if its posts and its subscriptions are divided between
         them in that way: of the pairs, half of those of their posts and half of those of their subscriptions."""
-        pairs = self._entries[parcels].astype(np.float64)
-        if self.formula != "counted":
-            pairs = (cell_load(posts, standing.sum()) + cell_load(posts.sum(), standing)) / 2
-        pairs = self._looked_at[matcher] * pairs if self.formula == "measured" else pairs
-        found: FloatArray = self.costs.of(pairs, posts, 0, 0) + self._changes[parcels] + self._matches[parcels]
-        return found
+        pairs = (cell_load(posts, standing.sum()) + cell_load(posts.sum(), standing)) / 2
+        _, changes, flat = self.sums[:, parcels]
+        return np.asarray(self.rates[matcher] * pairs + self.costs.post * posts + changes + flat)
 
     def matchers(self, owner: IdArray) -> FloatArray:
         """The load of each matcher if ``owner[p]`` has parcel p. Cost: a pass over the latest posts; where little
@@ -150,8 +141,11 @@ class Estimate:
         count = self.mapping.matchers
         posts = self.loads.touches.by_matcher(owner, count).astype(np.float64)
         standing = self.loads.standing.by_matcher(owner, count)
-        sums = {name: np.bincount(owner, own, count).astype(np.float64) for name, own in self.sums.items()}
-        return self.load_of(np.arange(count), posts, standing, **sums)
+        return self.load_of(np.arange(count), posts, standing, self.sums_at(owner))
+
+    def sums_at(self, owner: IdArray) -> FloatArray:
+        """The :attr:`sums` of each matcher."""
+        return np.stack([np.bincount(owner, own, self.mapping.matchers) for own in self.sums]).astype(np.float64)
 
     @cached_property
     def regions(self) -> IntArray | None:

@@ -2,7 +2,8 @@
 
 Symbols: parcel p is touched by the rows ``rows[starts[p] : starts[p + 1]]`` (int64 both), which are posts, or
 subscriptions; row i counts ``weights[i]`` (float64); ``counts[m, i]`` (int32): for so many of the parcels of matcher m
-row i is there; ``sums[m]`` (float64): the weights of the rows that are at m.
+row i is there; ``before[m, i]`` (bool): whether it was there at first. float64[matchers]: ``sums``, the weights of the
+rows that are at a matcher; ``come``, of those that were not there at first; ``gone``, of those that no longer are.
 """
 
 # ruff: noqa: PLR0913, PLR0917  (kernels take arrays, not objects)
@@ -11,34 +12,158 @@ row i is there; ``sums[m]`` (float64): the weights of the rows that are at m.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numba
+import numpy as np
+import numpy.typing as npt
+
+from tidings.arrays import IntArray
+from tidings.partitioning.load import FloatArray
+
+
+class There(NamedTuple):
+    """The symbols of this module, of posts or of subscriptions."""
+
+    starts: IntArray
+    rows: IntArray
+    weights: FloatArray
+    counts: npt.NDArray[np.int32]
+    before: npt.NDArray[np.bool_]
+    sums: FloatArray
+    come: FloatArray
+    gone: FloatArray
+
+
+class Loading(NamedTuple):
+    """What makes load of posts and subscriptions: ``rates`` (float64[matchers]) of a pair, ``post`` of a post,
+    ``come`` and ``gone`` of a subscription that moves. ``sums`` (float64[3, matchers]) and ``each`` (float64[3,
+    parcels]) are those of :class:`tidings.balancing.estimate.Estimate`, and so is ``filed_for_one``."""
+
+    rates: FloatArray
+    post: float
+    come: float
+    gone: float
+    filed_for_one: float
+    sums: FloatArray
+    each: FloatArray
 
 
 @numba.njit(cache=True, nogil=True)
-def give(parcels, heavy, light, starts, rows, weights, counts, sums, heavy_sums, light_sums):
-    """Let parcels go from ``heavy`` to ``light``, one after another: ``counts`` and ``sums`` are changed.
+def _go(parcel, heavy, light, there):
+    """Let a parcel go."""
+    for k in range(there.starts[parcel], there.starts[parcel + 1]):
+        row = there.rows[k]
+        weight = there.weights[row]
+        there.counts[heavy, row] -= 1
+        if there.counts[heavy, row] == 0:
+            there.sums[heavy] -= weight
+            if there.before[heavy, row]:
+                there.gone[heavy] += weight
+            else:
+                there.come[heavy] -= weight
+        if there.counts[light, row] == 0:
+            there.sums[light] += weight
+            if there.before[light, row]:
+                there.gone[light] -= weight
+            else:
+                there.come[light] += weight
+        there.counts[light, row] += 1
+
+
+@numba.njit(cache=True, nogil=True)
+def give(parcels, heavy, light, there, heavy_sums, light_sums):
+    """Let parcels go from ``heavy`` to ``light``, one after another; what is ``there`` is changed.
 
     ``heavy_sums`` and ``light_sums`` float64[parcels] get the sums of both after each of them.
     """
     for i in range(len(parcels)):
-        for k in range(starts[parcels[i]], starts[parcels[i] + 1]):
-            row = rows[k]
-            counts[heavy, row] -= 1
-            sums[heavy] -= weights[row] * (counts[heavy, row] == 0)
-            sums[light] += weights[row] * (counts[light, row] == 0)
-            counts[light, row] += 1
-        heavy_sums[i], light_sums[i] = sums[heavy], sums[light]
+        _go(parcels[i], heavy, light, there)
+        heavy_sums[i], light_sums[i] = there.sums[heavy], there.sums[light]
 
 
 @numba.njit(cache=True, nogil=True)
-def shares(parcels, heavy, light, starts, rows, weights, counts, less, more):
+def shares(parcels, heavy, light, there, less, more):
     """What is at ``heavy``, divided evenly between those of its parcels for which it is there.
 
     ``less`` float64[parcels] gets the share of each parcel, ``more`` that of what is not at ``light`` yet.
     """
     for i in range(len(parcels)):
-        for k in range(starts[parcels[i]], starts[parcels[i] + 1]):
-            row = rows[k]
-            share = weights[row] / counts[heavy, row]
+        for k in range(there.starts[parcels[i]], there.starts[parcels[i] + 1]):
+            row = there.rows[k]
+            share = there.weights[row] / there.counts[heavy, row]
             less[i] += share
-            more[i] += share * (counts[light, row] == 0)
+            more[i] += share * (there.counts[light, row] == 0)
+
+
+@numba.njit(cache=True, nogil=True)
+def _load(matcher, posts, standing, loading):
+    """The load of a matcher, with what it does for subscriptions that move."""
+    filed, changes, flat = loading.sums[0, matcher], loading.sums[1, matcher], loading.sums[2, matcher]
+    found = loading.rates[matcher] * posts.sums[matcher] * standing.sums[matcher] + loading.post * posts.sums[matcher]
+    found += loading.filed_for_one * standing.sums[matcher] / max(filed, 1e-300) * changes + flat
+    return found + loading.come * standing.come[matcher] + loading.gone * standing.gone[matcher]
+
+
+@numba.njit(cache=True, nogil=True)
+def _all_go(parcels, heavy, light, posts, standing, loading):
+    """Let parcels go; the loads of both then."""
+    for parcel in parcels:
+        _go(parcel, heavy, light, posts)
+        _go(parcel, heavy, light, standing)
+        for k in range(3):
+            loading.sums[k, heavy] -= loading.each[k, parcel]
+            loading.sums[k, light] += loading.each[k, parcel]
+    return _load(heavy, posts, standing, loading), _load(light, posts, standing, loading)
+
+
+@numba.njit(cache=True, nogil=True)
+def _one_beside(parcel, heavy, there, takes):
+    """By chance one of the other matchers that have one of the rows of a parcel, which is drawn; -1 if none has."""
+    found, count = -1, 0
+    if there.starts[parcel] < there.starts[parcel + 1]:
+        row = there.rows[np.random.randint(there.starts[parcel], there.starts[parcel + 1])]
+        for matcher in range(len(takes)):
+            if matcher != heavy and takes[matcher] and there.counts[matcher, row] > 0:
+                count += 1
+                if np.random.randint(count) == 0:
+                    found = matcher
+    return found
+
+
+@numba.njit(cache=True, nogil=True)
+def anneal(owner, regions, ends, takes, posts, standing, loading, tries, seed, power, heat, far):
+    """Simulated annealing: ``tries`` times a parcel, or what its owner has of its region, goes to another matcher, and
+    stays there if the norm of the loads is less then, or by chance.
+
+    The parcels ``regions[ends[r - 1] : ends[r]]`` are those of region r. Only matchers that take (bool[matchers]) give
+    and get. ``owner`` is changed, and so are ``posts``, ``standing`` and the sums of ``loading``. The norm is that of
+    ``power`` of the loads by their mean at first; one that is larger by ``heat`` (float64[tries]) stays with the
+    probability 1/e. With the probability ``far`` the other matcher is any; else one that has a post or a subscription
+    of the parcel already.
+    """
+    np.random.seed(seed)
+    matchers = len(takes)
+    loads = np.array([_load(matcher, posts, standing, loading) for matcher in range(matchers)])
+    mean = loads.mean()
+    total = ((loads / mean) ** power).sum()
+    for step in range(tries):
+        region = np.random.randint(len(ends))
+        begin, end = (ends[region - 1] if region else 0), ends[region]
+        parcel = regions[np.random.randint(begin, end)]
+        heavy = owner[parcel]
+        if np.random.random() < far:
+            light = np.random.randint(matchers)
+        else:
+            light = _one_beside(parcel, heavy, posts if np.random.random() < 0.5 else standing, takes)
+        if light < 0 or light == heavy or not takes[light] or not takes[heavy]:
+            continue
+        own = regions[begin:end][owner[regions[begin:end]] == heavy] if np.random.random() < 0.5 else np.array([parcel])
+        first, second = _all_go(own, heavy, light, posts, standing, loading)
+        after = total + (first**power + second**power - loads[heavy] ** power - loads[light] ** power) / mean**power
+        worse = (after / matchers) ** (1 / power) - (total / matchers) ** (1 / power)
+        if worse <= 0 or np.random.random() < np.exp(-worse / heat[step]):
+            total, loads[heavy], loads[light] = after, first, second
+            owner[own] = light
+        else:
+            _all_go(own, light, heavy, posts, standing, loading)

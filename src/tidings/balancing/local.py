@@ -8,27 +8,26 @@ Departs from the paper:
 * A move changes owners and nothing else. So a cell that is to be split by text has several parcels beforehand
   (:class:`tidings.partitioning.finer.FinerParcels`): some of them go to wl. To merge is to move all that wo has of a
   cell that wl has a part of.
-* Not only one pair of matchers is looked at: whoever is heaviest by then gives to one of the lighter half, until the
-  largest load is as near to the mean as is aimed at, or nothing lowers it any more. Of these the one takes it for which
-  the sum of all loads rises least, by what wo is relieved of: a subscription of two parcels that belong to two matchers
-  is kept twice. Nobody gives more than it has above the mean, nor gets more than it has below, so what is carried once
-  is not carried on.
-* What it costs to carry a parcel are the subscriptions that wl does not have yet, so parcels are chosen in several
-  steps. Load is that of posts and subscriptions that count once at a matcher, divided between all of its parcels that
-  they are there for.
+* Not only one pair of matchers is looked at: whoever is heaviest by then gives to who is lightest, until the largest
+  load is as near to the mean as is aimed at, or nothing lowers it any more.
+* **After both phases parcels are exchanged between all matchers**, by simulated annealing (:meth:`Trial.anneal`). A
+  subscription of two parcels that belong to two matchers is kept twice, and so is a post, so the phases alone make the
+  sum of all loads larger with each move. Annealing lets those parcels come together that share posts or subscriptions.
+* What it costs to carry a parcel are the subscriptions that wl does not have yet. Load is that of posts and
+  subscriptions that count once at a matcher, divided between all of its parcels that they are there for.
 * What triggers a move and what it aims at are not the same: a plan is made where the largest load is more than σ times
   the smallest, and it aims at less. The paper leaves τ open. By σ alone loads would be uneven again by the next post.
 * A matcher gives at most half of the difference: after a move wl is never more loaded than wo, as counted on the latest
   posts. A post that comes for several parcels counts once, so what is given away may relieve wo by less than its load.
-* What changes little is left alone, and so is what is not worth it yet: parcels move when the posts since the last move
-  would have been quicker by as much as the move costs, an insertion and a deletion for each subscription. Who waits so
-  long never loses more than twice what it could not avoid, whatever comes (the ski rental problem).
+* What changes little is left alone, and so is what is not worth it yet: parcels move when all matchers would have been
+  ready earlier with the posts since the last move, if each had made its insertions and deletions of the move before
+  them. Who waits so long never loses more than twice what it could not avoid, whatever comes (the ski rental problem).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -37,15 +36,12 @@ from tidings.balancing.detecting import UNEVEN, is_uneven
 from tidings.balancing.estimate import Estimate, Formula
 from tidings.balancing.loads import Loads
 from tidings.balancing.migration import SELECTORS, SelectorName
-from tidings.balancing.trial import Trial
+from tidings.balancing.trial import MINOR, TRIES, Trial
 from tidings.model import DataError
 from tidings.partitioning import Mapping, Move
 from tidings.partitioning.load import COUNTED, FloatArray, LoadCosts
 
-_MINOR = 0.01
 _ROUNDS = 4
-_STEPS = 8
-"""Parcels are chosen anew when an eighth of the load has gone: what lies beside them costs less to carry then."""
 
 
 class Balancer(Protocol):
@@ -57,53 +53,35 @@ class Balancer(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Local:
-    """Local adjustment; ``select`` is the algorithm of Phase II."""
+    """Local adjustment; ``select`` is the algorithm of Phase II. With 0 ``tries`` it is that of the paper: no parcels
+    are exchanged after both phases."""
 
     uneven: float = UNEVEN
     aim: float = 1.02
     heaviest: int = 8
+    tries: int = TRIES
     select: SelectorName = "gr"
     costs: LoadCosts = COUNTED
     formula: Formula = "measured"
 
     def __post_init__(self) -> None:
-        if self.select not in SELECTORS or not self.uneven > 1 or self.heaviest < 0:
-            raise DataError(f"choose dp, gr, si or ra, σ above 1 and p of 0 or more, got {self}")
+        if self.select not in SELECTORS or not self.uneven > 1 or self.heaviest < 0 or self.tries < 0:
+            raise DataError(f"choose dp, gr, si or ra, σ above 1, p of 0 or more and as many tries, got {self}")
         if not 1 <= self.aim <= self.uneven:
             raise DataError(f"a move aims at loads that differ by 1 to σ = {self.uneven:g} times, got {self.aim!r}")
 
     def plan(self, loads: Loads, mapping: Mapping) -> list[Move]:
         """Cost: a pass over the latest posts, and what the parcels that are tried out were touched by."""
         trial = Trial(Estimate(loads, mapping, self.costs, self.formula))
-        before, remembered = trial.loads(), trial.posts
-        if not is_uneven(before, self.uneven):
+        if not is_uneven(trial.loads(), self.uneven):
             return []
         for _ in range(_ROUNDS * mapping.matchers):
             now = trial.loads()
-            rising = np.argsort(now, kind="stable").tolist()
-            if now[rising[-1]] <= self.aim * now.mean():
+            pair = _Pair(trial, int(now.argmax()), int(now.argmin()))
+            if now.max() <= self.aim * now.mean() or not pair.relieve(self):
                 break
-            pairs = [_Pair(trial, rising[-1], light) for light in rising[: len(rising) // 2]]
-            tried = [(pair.tried(self), pair) for pair in pairs]
-            deals = [(deal.price, place, deal, pair) for place, (deal, pair) in enumerate(tried) if deal is not None]
-            if not deals:
-                break
-            _, _, deal, pair = min(deals)
-            trial.give(deal.parcels, pair.heavy, pair.light)
-        parcels = np.flatnonzero(trial.owner != mapping.owner)
-        gain = before.max() - trial.loads().max()
-        times = loads.posts / max(remembered, 1) if loads.posts else np.inf
-        each = self.costs.insertion + self.costs.deletion
-        if gain <= _MINOR * before.max() or gain * times < each * trial.carried:
-            return []
-        return [Move(int(parcel), int(trial.owner[parcel])) for parcel in parcels]
-
-
-class _Deal(NamedTuple):
-    """What wo gives to wl, and how much the sum of all loads rises for each unit that wo is relieved of."""
-
-    parcels: IntArray
-    price: float
+        trial.anneal(self.tries, np.ones(mapping.matchers, dtype=np.bool_))
+        return trial.moves()
 
 
 @dataclass(slots=True)
@@ -114,16 +92,15 @@ class _Pair:
     heavy: int
     light: int
 
-    def tried(self, policy: Local) -> _Deal | None:
-        """What both phases come to, if that relieves wo; nothing is changed."""
+    def relieve(self, policy: Local) -> bool:
+        """Let both phases do what they can; whether that relieves wo. If not, nothing is changed."""
         before, owner = self._loads(), self.trial.owner.copy()
         self._phase_1(policy.heaviest)
         self._phase_2(policy)
-        after, parcels = self._loads(), np.flatnonzero(self.trial.owner != owner)
-        self._take_back(parcels)
-        if after[0] >= (1 - _MINOR) * before[0]:
-            return None
-        return _Deal(parcels, (sum(after) - sum(before)) / (before[0] - after[0]))
+        if self._loads()[0] < (1 - MINOR) * before[0]:
+            return True
+        self._take_back(np.flatnonzero(self.trial.owner != owner))
+        return False
 
     def _loads(self) -> tuple[float, float]:
         loads = self.trial.loads()
@@ -173,25 +150,18 @@ class _Pair:
 
     def _phase_2(self, policy: Local) -> None:
         """Minimum cost migration of enough load to be as even as is aimed at, and of at most half of the difference."""
-        for left in range(_STEPS, 0, -1):
-            heavy, light = self._loads()
-            mean = float(self.trial.loads().mean())
-            amount = min((heavy - policy.aim * light) / (1 + policy.aim), heavy - mean, mean - light)
-            if amount <= 0 or not self._migrated(policy.select, amount, amount / left):
-                return
-
-    def _migrated(self, select: SelectorName, amount: float, now: float) -> bool:
-        """Choose parcels of so much load, and let the best of them go, with so much of it; whether any goes."""
         heavy, light = self._loads()
+        mean = float(self.trial.loads().mean())
+        amount = min((heavy - policy.aim * light) / (1 + policy.aim), heavy - mean, mean - light)
+        if amount <= 0:
+            return
         own = np.flatnonzero(self.trial.owner == self.heavy)
         loads, carried = self.trial.parts(own, self.heavy, self.light)
         sizes = np.ceil(carried).astype(np.int64)
         fits = loads <= (heavy - light) / 2
-        places = SELECTORS[select](sizes, np.where(fits, loads, 0.0), amount)
+        places = SELECTORS[policy.select](sizes, np.where(fits, loads, 0.0), amount)
         chosen = own[places[np.argsort(sizes[places] / loads[places], kind="stable")]]
         given = self.trial.give(chosen, self.heavy, self.light)
         too_much = np.flatnonzero(given.light > given.heavy)[:1]
-        enough = np.flatnonzero(given.heavy <= heavy - now)[:1] + 1
-        count = int(min([*too_much, *enough, len(chosen)]))
-        self._take_back(chosen[count:])
-        return count > 0
+        enough = np.flatnonzero(given.heavy <= heavy - amount)[:1] + 1
+        self._take_back(chosen[min([*too_much, *enough, len(chosen)]) :])

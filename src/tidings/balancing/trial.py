@@ -8,11 +8,31 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from tidings.arrays import IdArray, IntArray
 from tidings.balancing import kernels
 from tidings.balancing.estimate import Estimate
+from tidings.partitioning import Move
 from tidings.partitioning.load import FloatArray
+
+MINOR = 0.01
+"""What makes the largest load less by a smaller part is left alone."""
+
+TRIES = 50
+"""How often annealing tries each parcel somewhere else."""
+
+_POWER = 32
+"""The norm of loads that annealing makes smaller: nearly the largest load, but others count as well."""
+
+_HEAT = 1e-5
+"""Annealing begins there, in units of the mean load, and ends at a hundredth of it."""
+
+_COOLED = 0.01
+_FAR = 0.1
+"""How often a parcel is tried at any matcher, and not only where one of its posts or subscriptions is already."""
+
+_SEED = 1
 
 
 class Given(NamedTuple):
@@ -29,87 +49,115 @@ class Parts(NamedTuple):
     sizes: FloatArray
 
 
-class _There:
+def _there(rows: IntArray, parcels: IdArray, weights: FloatArray, owner: IdArray, matchers: int) -> kernels.There:
     """What comes to matchers for the sake of parcels, posts or subscriptions, and counts once at each of them."""
-
-    def __init__(self, rows: IntArray, parcels: IdArray, weights: FloatArray, owner: IdArray, matchers: int) -> None:
-        order = np.argsort(parcels, kind="stable")
-        self._rows = rows[order].astype(np.int64)
-        self._starts = np.concatenate([[0], np.cumsum(np.bincount(parcels, minlength=len(owner)))]).astype(np.int64)
-        self._weights = weights
-        flat = owner[parcels].astype(np.int64) * len(weights) + rows
-        counts = np.bincount(flat, minlength=matchers * len(weights)).astype(np.int32)
-        self._counts = counts.reshape(matchers, len(weights))
-        self._before = self._counts > 0
-        self.sums: FloatArray = self._before @ weights
-
-    def give(self, parcels: IntArray, heavy: int, light: int) -> Given:
-        """Let parcels go; how much both matchers have after each of them."""
-        found = np.empty((2, len(parcels)))
-        tables = self._starts, self._rows, self._weights, self._counts, self.sums
-        kernels.give(parcels, heavy, light, *tables, *found)
-        return Given(*found)
-
-    def divided(self, parcels: IntArray, heavy: int, light: int) -> Given:
-        """What ``heavy`` has, divided between its parcels; and of that what ``light`` has not."""
-        found = np.zeros((2, len(parcels)))
-        kernels.shares(parcels, heavy, light, self._starts, self._rows, self._weights, self._counts, *found)
-        return Given(*found)
-
-    def come(self) -> float:
-        """How much matchers have that they had not at first."""
-        return float((((self._counts > 0) & ~self._before) @ self._weights).sum())
+    order = np.argsort(parcels, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(np.bincount(parcels, minlength=len(owner)))]).astype(np.int64)
+    flat = owner[parcels].astype(np.int64) * len(weights) + rows
+    counts = np.bincount(flat, minlength=matchers * len(weights)).astype(np.int32).reshape(matchers, len(weights))
+    before, none = counts > 0, np.zeros(matchers)
+    return kernels.There(
+        starts, rows[order].astype(np.int64), weights, counts, before, before @ weights, none, none.copy()
+    )
 
 
 class Trial:
-    """Begins with the owners of the mapping of an estimate; ``owner`` and ``loads`` are those of now."""
+    """Begins with the owners of the mapping of an estimate; ``owner`` is that of now.
+
+    ``times``: how many times the remembered posts matchers have got since the last move; infinity if nobody counted.
+    """
 
     def __init__(self, estimate: Estimate) -> None:
         touches, standing = estimate.loads.touches, estimate.loads.standing
         count = estimate.mapping.matchers
         self.estimate = estimate
         self.owner: IdArray = estimate.mapping.owner.copy()
-        self._posts = _There(touches.rows, touches.parcels, np.ones(touches.posts), self.owner, count)
-        self._standing = _There(standing.rows, standing.parcels, standing.weights, self.owner, count)
-        self._sums = {
-            name: np.bincount(self.owner, own, count).astype(np.float64) for name, own in estimate.sums.items()
-        }
-
-    @property
-    def posts(self) -> int:
-        """How many posts all matchers get: one that goes to two counts twice."""
-        return round(float(self._posts.sums.sum()))
+        self._posts = _there(touches.rows, touches.parcels, np.ones(touches.posts), self.owner, count)
+        self._standing = _there(standing.rows, standing.parcels, standing.weights, self.owner, count)
+        self._sums = estimate.sums_at(self.owner)
+        self._largest = float(self.loads().max())
+        got = estimate.loads.posts
+        self.times = got / max(float(self._posts.sums.sum()), 1.0) if got else np.inf
 
     @property
     def carried(self) -> float:
         """How many subscriptions have to go to matchers that have not had them."""
-        return self._standing.come()
+        return float(self._standing.come.sum())
 
     def loads(self) -> FloatArray:
         """The load of each matcher."""
         every = np.arange(len(self._posts.sums))
-        return self.estimate.load_of(every, self._posts.sums, self._standing.sums, **self._sums)
+        return self.estimate.load_of(every, self._posts.sums, self._standing.sums, self._sums)
+
+    def moving(self) -> FloatArray:
+        """What each matcher has to do once, for the subscriptions that come and those that go."""
+        costs, standing = self.estimate.costs, self._standing
+        return np.asarray(costs.insertion * standing.come + costs.deletion * standing.gone)
 
     def parts(self, parcels: IntArray, heavy: int, light: int) -> Parts:
         """What parcels of ``heavy`` have of it, and what ``light`` would get."""
-        posts, standing = (there.divided(parcels, heavy, light) for there in (self._posts, self._standing))
+        posts, standing = (_divided(there, parcels, heavy, light) for there in (self._posts, self._standing))
         return Parts(self.estimate.share_of(heavy, parcels, posts.heavy, standing.heavy), standing.light)
 
     def pairs(self, parcels: IntArray, heavy: int, light: int) -> Given:
         """How many pairs ``heavy`` would have less without each of its parcels, and ``light`` more with it."""
-        standing = self._standing.divided(parcels, heavy, light)
+        standing = _divided(self._standing, parcels, heavy, light)
         pairs_at = self.estimate.pairs_at
         return Given(pairs_at(heavy, parcels, standing.heavy), pairs_at(light, parcels, standing.light))
 
     def give(self, parcels: IntArray, heavy: int, light: int) -> Given:
         """Let parcels of ``heavy`` go to ``light``, in that order."""
-        posts, standing = (there.give(parcels, heavy, light) for there in (self._posts, self._standing))
+        posts, standing = (np.empty((2, len(parcels))) for _ in range(2))
+        kernels.give(parcels, heavy, light, self._posts, *posts)
+        kernels.give(parcels, heavy, light, self._standing, *standing)
         self.owner[parcels] = light
+        gone = np.cumsum(self.estimate.sums[:, parcels], axis=1)
         found = []
         for place, (matcher, sign) in enumerate(((heavy, -1), (light, 1))):
-            gone = {name: sign * np.cumsum(own[parcels]) for name, own in self.estimate.sums.items()}
-            sums = {name: self._sums[name][matcher] + own for name, own in gone.items()}
-            found.append(self.estimate.load_of(matcher, posts[place], standing[place], **sums))
-            for name, own in gone.items():
-                self._sums[name][matcher] += own[-1] if len(own) else 0
+            sums = self._sums[:, matcher, None] + sign * gone
+            found.append(self.estimate.load_of(matcher, posts[place], standing[place], sums))
+            self._sums[:, matcher] = sums[:, -1] if len(parcels) else self._sums[:, matcher]
         return Given(*found)
+
+    def moves(self) -> list[Move]:
+        """What belongs to others now, if it is worth that: if all would have been ready earlier with the posts since
+        the last move, had each of them made its insertions and deletions before."""
+        if (self.loads() + self.moving() / self.times).max() > (1 - MINOR) * self._largest:
+            return []
+        parcels = np.flatnonzero(self.owner != self.estimate.mapping.owner)
+        return [Move(int(parcel), int(self.owner[parcel])) for parcel in parcels]
+
+    def anneal(self, tries: int, takes: npt.NDArray[np.bool_]) -> None:
+        """Exchange parcels between the matchers that take part (bool[matchers]), until the largest loads, with what
+        moves, are as small as ``tries`` for each parcel can make them.
+
+        The sum of loads falls with it, as what belongs together comes together. By simulated annealing: what makes the
+        largest load larger may stay, the later the less.
+        """
+        estimate, costs = self.estimate, self.estimate.costs
+        every, regions = np.arange(len(self.owner)), estimate.regions
+        has_any = (estimate.loads.filed > 0) | (estimate.posts > 0)
+        own = every[has_any] if regions is None else every[has_any][np.argsort(regions[has_any], kind="stable")]
+        groups = own if regions is None else regions[own]
+        ends = np.append(np.flatnonzero(np.diff(groups)) + 1, len(own))
+        count = tries * len(own)
+        loading = kernels.Loading(
+            estimate.rates,
+            float(costs.post),
+            costs.insertion / self.times,
+            costs.deletion / self.times,
+            estimate.filed_for_one,
+            self._sums,
+            estimate.sums,
+        )
+        if count and self.loads().any():
+            heat = np.geomspace(_HEAT, _HEAT * _COOLED, count)
+            tables = own, ends, takes, self._posts, self._standing, loading
+            kernels.anneal(self.owner, *tables, count, _SEED, _POWER, heat, _FAR)
+
+
+def _divided(there: kernels.There, parcels: IntArray, heavy: int, light: int) -> Given:
+    """What ``heavy`` has, divided between its parcels; and of that what ``light`` has not."""
+    found = np.zeros((2, len(parcels)))
+    kernels.shares(parcels, heavy, light, there, *found)
+    return Given(*found)

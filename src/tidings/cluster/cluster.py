@@ -70,10 +70,17 @@ class Delivered:
 
 
 class Carried(NamedTuple):
-    """What a move took to matchers that did not have it: subscriptions, and the bytes of their rows."""
+    """What a move took to matchers that did not have it: how many subscriptions came to each matcher and left it, and
+    the bytes of the rows of those that came."""
 
-    subscriptions: int = 0
+    come: tuple[int, ...] = ()
+    gone: tuple[int, ...] = ()
     size_bytes: int = 0
+
+    @property
+    def subscriptions(self) -> int:
+        """How many came to a matcher that did not have them."""
+        return sum(self.come)
 
 
 class Cluster:
@@ -227,7 +234,7 @@ class Cluster:
         """Take subscriptions from the matchers that they lived at to those where they live now."""
         sources, come, go = before.first(), after.without(before), before.without(after)
         brought = [self._filed(ids, come.with_matcher(matcher), sources) for matcher in range(len(self.members))]
-        count = size_bytes = 0
+        size_bytes = 0
         for matcher, (member, filed) in enumerate(zip(self.members, brought, strict=True)):
             here, left = after.with_matcher(matcher), go.with_matcher(matcher)
             if not filed and not len(here) and not len(left):
@@ -237,14 +244,15 @@ class Cluster:
                 self._placer.forget(matcher, member.index.subscriptions(gone)["query"], self._analyser)
             member.index.take(filed, gone.to_pylist())
             for table in (each.source.table for each in filed):
-                count, size_bytes = count + table.num_rows, size_bytes + table.nbytes
+                size_bytes += table.nbytes
                 if isinstance(self._placer, Lasp):
                     self._placer.hold(matcher, table["query"], self._analyser)
             homes = Homes.of(ids.take(pa.array(here)), after.taken(here))
             member.homes = member.homes.changed(homes, ids.take(pa.array(np.concatenate([here, left]))))
             member.changes += 1
             member.compact_if_due(more_segments=-SPARE_FILES)
-        return Carried(count, size_bytes)
+        came, went = ([len(sets.with_matcher(each)) for each in range(len(self.members))] for sets in (come, go))
+        return Carried(tuple(came), tuple(went), size_bytes)
 
     def _filed(self, ids: pa.Array, rows: IntArray, matchers: IntArray) -> list[FiledEntries]:
         """The subscriptions of some rows as they are filed, each at the matcher of its row."""

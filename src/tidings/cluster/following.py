@@ -102,7 +102,7 @@ class Balance:
     @property
     def policy(self) -> Balancer:
         if self.scope == "padres":
-            return OnParcels()
+            return OnParcels(costs=_BESIDE)
         return Local(uneven=self.uneven, heaviest=self.heaviest, select=self.select, costs=_BESIDE)
 
     @property

@@ -49,14 +49,14 @@ def test_load_goes_to_the_matcher_that_gains_least_input() -> None:
     # Matcher 0 has parcels 0, 1 and 2. Parcel 2 at matcher 1 and parcel 3 at matcher 2: the posts of parcel 0 are sent
     # to matcher 2 anyway.
     posts = [[0, 4]] * 6 + [[1]] * 6 + [[2]] * 6 + [[3]] * 6
-    moves = OnParcels(costs=SMALL).plan(loads_of(posts, [1] * 5, 3), words([0, 0, 0, 1, 2], 3))
+    moves = OnParcels(costs=SMALL, tries=0).plan(loads_of(posts, [1] * 5, 3), words([0, 0, 0, 1, 2], 3))
     assert moves == [Move(0, to=2)]
 
 
 def test_an_idle_matcher_gets_load_though_another_one_gains_less() -> None:
     # All posts of matcher 0 are sent to matcher 1 as well, for parcel 8: it gains nothing by any. Matcher 2 is idle.
     posts = [[parcel, 8] for parcel in range(8) for _ in range(3)] + [[parcel] for parcel in range(8) for _ in range(6)]
-    moves = OnParcels(costs=SMALL).plan(loads_of(posts, [1] * 9, 3), words([0] * 8 + [1], 3))
+    moves = OnParcels(costs=SMALL, tries=0).plan(loads_of(posts, [1] * 9, 3), words([0] * 8 + [1], 3))
     assert moves and {move.to for move in moves} == {2}
 
 
@@ -64,13 +64,13 @@ def test_of_matchers_that_are_about_as_idle_the_one_takes_that_gains_least() -> 
     # As before, but matcher 2 has nearly as much as matcher 1.
     posts = [[parcel, 8] for parcel in range(8) for _ in range(3)] + [[9]] * 22
     posts += [[parcel] for parcel in range(8) for _ in range(6)]
-    moves = OnParcels(costs=SMALL).plan(loads_of(posts, [1] * 10, 3), words([0] * 8 + [1, 2], 3))
+    moves = OnParcels(costs=SMALL, tries=0).plan(loads_of(posts, [1] * 10, 3), words([0] * 8 + [1, 2], 3))
     assert moves and {move.to for move in moves} == {1}
 
 
 def test_a_matcher_gives_until_both_are_close_and_no_more() -> None:
     posts = [[parcel] for parcel in range(8) for _ in range(3)]
-    moves = OnParcels(costs=SMALL).plan(loads_of(posts, [1] * 8), words([0] * 8))
+    moves = OnParcels(costs=SMALL, tries=0).plan(loads_of(posts, [1] * 8), words([0] * 8))
     assert len(moves) == 4 and {move.to for move in moves} == {1}
 
 
@@ -93,16 +93,17 @@ def test_the_sample_are_the_latest_posts() -> None:
     posts=st.lists(st.sets(st.integers(0, 11), min_size=1, max_size=3).map(sorted), max_size=40),
     owner=st.lists(st.integers(0, 3), min_size=12, max_size=12),
     samples=st.sampled_from([5, 1_000]),
+    tries=st.sampled_from([0, 50]),
 )
-def test_a_plan_never_raises_the_largest_load_nor_lowers_the_smallest(
-    posts: list[list[int]], owner: list[int], samples: int
+def test_a_plan_never_raises_the_largest_load_nor_the_difference(
+    posts: list[list[int]], owner: list[int], samples: int, tries: int
 ) -> None:
     loads, mapping = loads_of(posts, [1] * 12, 4), words(owner, 4)
-    policy = OnParcels(costs=SMALL, samples=samples)
+    policy = OnParcels(costs=SMALL, samples=samples, tries=tries)
     moves = policy.plan(loads, mapping)
     estimate = Estimate(loads, mapping, SMALL)
     before, after = estimate.matchers(mapping.owner), estimate.matchers(mapping.moved(moves).owner)
-    assert after.max() <= before.max() and after.min() >= before.min()
+    assert after.max() <= before.max() and np.ptp(after) <= np.ptp(before)
     assert all(mapping.owner[parcel] != to for parcel, to in moves)
     assert policy.plan(loads, mapping) == moves
 

@@ -12,6 +12,9 @@ Departs from the paper:
   posts and by subscriptions that it does not get or have yet. The idlest are those whose loads differ by no more than
   the threshold that triggers a session. (Of all of them before: an idle matcher stayed idle as long as another one
   gained less.)
+* After the sessions their matchers exchange parcels, by simulated annealing, as after the local adjustment of PS2, and
+  what moves has to be worth it (:mod:`tidings.balancing.trial`). A subscription of several parcels is often kept at the
+  giver as well, which no subscription of a broker is, so what is chosen by posts alone makes the sum of loads larger.
 * The paper has a covering set; here all vectors of the taker's parcels are joined: what it gets already costs nothing.
 """
 
@@ -32,7 +35,7 @@ from tidings.balancing.padres.metrics import Metrics
 from tidings.balancing.padres.parameters import Parameters
 from tidings.balancing.padres.press import Key, LoadProfile
 from tidings.balancing.padres.status import StatusMachine
-from tidings.balancing.trial import Trial
+from tidings.balancing.trial import TRIES, Trial
 from tidings.model import DataError
 from tidings.partitioning import Mapping, Move
 from tidings.partitioning.load import COUNTED, FloatArray, LoadCosts
@@ -99,19 +102,22 @@ class Stabilized:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OnParcels:
-    """Sessions between busy matchers and others, the busiest first; ``samples`` posts are looked at."""
+    """Sessions between busy matchers and others, the busiest first; ``samples`` posts are looked at. With 0 ``tries``
+    no parcels are exchanged after the sessions."""
 
     parameters: Parameters = field(default_factory=Parameters)
     samples: int = SAMPLES
     costs: LoadCosts = COUNTED
+    tries: int = TRIES
 
     def plan(self, loads: Loads, mapping: Mapping) -> list[Move]:
-        """The moves of all sessions. No move makes the largest load larger, or the smallest one smaller."""
+        """The moves of all sessions. They never make the largest load larger, or the difference of loads."""
         estimate = Estimate(loads, mapping, self.costs, "measured")
         trial, before = Trial(estimate), estimate.matchers(mapping.owner)
         profile = profile_of(loads.touches, self.samples)
         pies = pies_of(metrics_of(before), [Status.OK] * len(before))
         engaged: set[str] = set()
+        takes = np.zeros(len(before), dtype=np.bool_)
         for pie in sorted(pies, key=lambda each: -each.metrics.input_ratio):
             others = {name: other for name, other in _others(pies, pie).items() if name not in engaged}
             actions = Detection(self.parameters).detect(pie.metrics, others) if pie.broker not in engaged else []
@@ -122,7 +128,10 @@ class OnParcels:
                 best = self._best(good)
                 best.do()
                 engaged |= {pie.broker, str(best.taker)}
-        return [Move(int(parcel), int(trial.owner[parcel])) for parcel in np.flatnonzero(trial.owner != mapping.owner)]
+                takes[[giver, best.taker]] = True
+        trial.anneal(self.tries, takes)
+        is_nearer = float(np.ptp(trial.loads())) <= float(np.ptp(before))
+        return trial.moves() if is_nearer else []
 
     def _best(self, deals: list[_Deal]) -> _Deal:
         """Of those with the idlest takers, the one that adds least input for what the giver is relieved of."""
