@@ -19,7 +19,7 @@ from tidings.partitioning.load import FloatArray
 MINOR = 0.01
 """What makes the largest load less by a smaller part is left alone."""
 
-TRIES = 50
+TRIES = 20
 """How often annealing tries each parcel somewhere else."""
 
 _POWER = 32
