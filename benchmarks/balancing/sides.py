@@ -50,24 +50,24 @@ _SAVES = 5
 class Taken:
     """What a batch took: milliseconds to match of the slowest matcher, those of the slowest one with the changes
     before; the load of each matcher by counters; posts that came to matchers, one that goes to two counts twice; the
-    milliseconds of each matcher; then what moved, and what each matcher has to do for that by counters."""
+    milliseconds of each matcher, and what each has to do by counters for what has moved before; then what moves."""
 
     matching_ms: float
     changing_too_ms: float
     loads: FloatArray
     sent: int
     ms: FloatArray
+    moving: FloatArray
     moving_ms: float = 0.0
     parcels: int = 0
     carried: int = 0
-    moving: FloatArray | float = 0.0
 
     @property
     def largest(self) -> float:
         return float(self.loads.max())
 
     def load(self, waits: Waits) -> float:
-        """How long the batch is by counters, with what moves after it."""
+        """How long the batch is by counters, with what has moved before it."""
         if waits == "each":
             return float((self.loads + self.moving).max())
         return self.largest + float(np.sum(self.moving)) * (waits == "all")
@@ -80,6 +80,7 @@ class Side:
     shares: Shares
     folder: Path
     adjuster: Adjuster | None
+    _moving: FloatArray
     taken: list[Taken] = field(default_factory=list)
     found: int = 0
     moved_bytes: int = 0
@@ -89,7 +90,8 @@ class Side:
     def made(cls, world: World, mapping: Owners, folder: Path, adjuster: Adjuster | None) -> Side:
         """A cluster that has nothing yet; the folder is made."""
         folder.mkdir()
-        return cls(Shares(folder, mapping, ENGLISH, world.posts.slice(0, LEARNED)), folder, adjuster)
+        shares = Shares(folder, mapping, ENGLISH, world.posts.slice(0, LEARNED))
+        return cls(shares, folder, adjuster, np.zeros(mapping.matchers))
 
     def take(self, batch: Batch) -> None:
         cluster, before = self.shares.cluster, self.shares.cluster.work()
@@ -103,7 +105,8 @@ class Side:
         matching_ms, changing_too_ms = (float((after - since).ms.max()) for since in (changed, before))
         sent = int((after - before).posts.sum())
         ms = (after - changed).ms
-        self.taken.append(Taken(matching_ms, changing_too_ms, loads, sent, ms))
+        self.taken.append(Taken(matching_ms, changing_too_ms, loads, sent, ms, self._moving))
+        self._moving = np.zeros(len(loads))
         if len(self.taken) % _SAVES == 0:
             self.shares.save()
         if self.adjuster is not None:
@@ -125,10 +128,13 @@ class Side:
         self.shares.save()
         taken.moving_ms += (time.perf_counter() - began) * 1e3
         taken.parcels, taken.carried = len(moves), carried.subscriptions
-        come, gone = (np.array(counts, dtype=np.float64) for counts in (carried.come, carried.gone))
-        taken.moving = COUNTED.insertion * come + COUNTED.deletion * gone if carried.come else 0.0
+        self._moving = COUNTED.insertion * carried.come + COUNTED.deletion * carried.gone
         self.moved_bytes += carried.size_bytes
         self.written_bytes += sum(file.stat().st_size for file in self.folder.iterdir() if file.name not in files)
+
+    def end(self) -> None:
+        """After the last batch it has what the last move costs."""
+        self.taken[-1].moving = self.taken[-1].moving + self._moving
 
     # ------------------------------------------------------------------------------------------------ figures
 
@@ -180,6 +186,8 @@ def run(
         advance(1)
         if minutes and time.monotonic() - began > 60 * minutes and len(order[0].taken) > WARM:
             break
+    for side in order:
+        side.end()
     if len({side.found for side in order}) > 1:
         raise AssertionError(f"clusters differ in what they find: {[side.found for side in order]}")
 

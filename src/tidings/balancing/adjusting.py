@@ -22,7 +22,7 @@ class Adjuster:
     """Remembers the loads of the batches since the last move. Loads are by counters, not by clocks: no noise.
 
     After a plan that moves nothing it rests for some batches, after the next one for twice as many, up to 64; or until
-    the largest load by the mean of three batches is a tenth more than it was before that plan.
+    the largest load of three batches, by the mean load, is a tenth more than it was before that plan.
     """
 
     policy: Balancer = field(default_factory=Local)
@@ -41,19 +41,26 @@ class Adjuster:
         """After a batch, with all work since the last move: whether it is time for a :meth:`plan`."""
         before = self._before
         if before is None or bool((work.posts < before.posts).any()):
-            before, self._history = WorkDone.none(len(work)), []
+            before, self._history, self._rest = WorkDone.none(len(work)), [], 0
         self._history.append(batch_loads(work - before, self.costs))
         self._before = work
-        is_over = len(self._history) > self._rest or _largest(self._history[-_LATEST:]) > _WORSE * self._left_at
+        is_over = len(self._history) > self._rest or self._largest() > _WORSE * self._left_at
         return is_over and self.detector.is_due(self._history)
 
     def plan(self, loads: Loads, mapping: Mapping) -> list[Move]:
         """What is to be moved. After a plan, also one without moves, there is a pause."""
-        self._left_at, self._history = _largest(self._history), []
+        self._left_at, self._history = self._largest(), []
         moves = self.policy.plan(loads, mapping)
         self._before = None if moves else loads.matchers
         self._rest = 0 if moves else min(max(2 * self._rest, 4), _LONGEST_REST)
         return moves
+
+    def _largest(self) -> float:
+        """The largest load of the latest batches by the mean load; 0 while there are too few."""
+        if len(self._history) < _LATEST:
+            return 0.0
+        loads = np.sum(self._history[-_LATEST:], axis=0)
+        return float(loads.max() / max(loads.mean(), 1e-300))
 
 
 def batch_loads(work: WorkDone, costs: LoadCosts) -> FloatArray:
@@ -61,9 +68,3 @@ def batch_loads(work: WorkDone, costs: LoadCosts) -> FloatArray:
     loads: FloatArray = costs.of(work.compared, work.posts, work.insertions, work.deletions)
     loads += costs.match * work.found
     return loads
-
-
-def _largest(history: list[FloatArray]) -> float:
-    """The largest load of some batches by the mean load."""
-    loads = np.sum(history, axis=0)
-    return float(loads.max() / max(loads.mean(), 1e-300)) if history else np.inf

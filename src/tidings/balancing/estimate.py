@@ -124,7 +124,7 @@ class Estimate:
         """The load of a matcher that gets so many posts and has so many subscriptions, and whose parcels have these
         :attr:`sums`; of several at once."""
         filed, changes, flat = sums
-        copies = self.filed_for_one * standing / np.maximum(filed, 1e-300)
+        copies = self.filed_for_one * standing / np.maximum(filed, 1.0)
         found: FloatArray = self.rates[matcher] * cell_load(posts, standing) + copies * changes + flat
         return found + self.costs.post * posts
 

@@ -49,6 +49,18 @@ class Loading(NamedTuple):
     each: FloatArray
 
 
+class Search(NamedTuple):
+    """``tries`` times something is tried. The norm is that of ``power``, and ``of_sum`` of the mean load counts beside
+    it. With the probability ``far`` a parcel is tried at any matcher; else at one that has a post or a subscription of
+    it already."""
+
+    tries: int
+    seed: int
+    power: float
+    of_sum: float
+    far: float
+
+
 @numba.njit(cache=True, nogil=True)
 def _go(parcel, heavy, light, there):
     """Let a parcel go."""
@@ -101,7 +113,7 @@ def _load(matcher, posts, standing, loading):
     """The load of a matcher, with what it does for subscriptions that move."""
     filed, changes, flat = loading.sums[0, matcher], loading.sums[1, matcher], loading.sums[2, matcher]
     found = loading.rates[matcher] * posts.sums[matcher] * standing.sums[matcher] + loading.post * posts.sums[matcher]
-    found += loading.filed_for_one * standing.sums[matcher] / max(filed, 1e-300) * changes + flat
+    found += loading.filed_for_one * standing.sums[matcher] / max(filed, 1.0) * changes + flat
     return found + loading.come * standing.come[matcher] + loading.gone * standing.gone[matcher]
 
 
@@ -132,38 +144,51 @@ def _one_beside(parcel, heavy, there, takes):
 
 
 @numba.njit(cache=True, nogil=True)
-def anneal(owner, regions, ends, takes, posts, standing, loading, tries, seed, power, heat, far):
-    """Simulated annealing: ``tries`` times a parcel, or what its owner has of its region, goes to another matcher, and
-    stays there if the norm of the loads is less then, or by chance.
+def _raised(loads, power, scale, terms):
+    """What the largest load is, and each load by that to some power; in ``terms``. The sum of these."""
+    scale[0] = max(loads.max(), 1e-300)
+    terms[:] = (loads / scale[0]) ** power
+    return terms.sum()
 
-    The parcels ``regions[ends[r - 1] : ends[r]]`` are those of region r. Only matchers that take (bool[matchers]) give
-    and get. ``owner`` is changed, and so are ``posts``, ``standing`` and the sums of ``loading``. The norm is that of
-    ``power`` of the loads by their mean at first; one that is larger by ``heat`` (float64[tries]) stays with the
-    probability 1/e. With the probability ``far`` the other matcher is any; else one that has a post or a subscription
-    of the parcel already.
+
+@numba.njit(cache=True, nogil=True)
+def exchange(owner, places, region_at, ends, takes, posts, standing, loading, search):
+    """Local search: now and then a parcel, or what its owner has of its region, goes to another matcher by chance, and
+    stays there if the loads are better then.
+
+    ``places`` are the parcels, sorted by region; place i is of region ``region_at[i]``, which ends before place
+    ``ends[region_at[i]]``. Only matchers that take (bool[matchers]) give and get. ``owner`` is changed, and so are
+    ``posts``, ``standing`` and the sums of ``loading``. Loads are better if the norm of ``search`` is less, with a part
+    of their sum; both are told by the mean load.
     """
-    np.random.seed(seed)
+    np.random.seed(search.seed)
     matchers = len(takes)
     loads = np.array([_load(matcher, posts, standing, loading) for matcher in range(matchers)])
-    mean = loads.mean()
-    total = ((loads / mean) ** power).sum()
-    for step in range(tries):
-        region = np.random.randint(len(ends))
-        begin, end = (ends[region - 1] if region else 0), ends[region]
-        parcel = regions[np.random.randint(begin, end)]
+    scale, terms = np.empty(1), np.empty(matchers)
+    total = _raised(loads, search.power, scale, terms)
+    each = search.of_sum / matchers
+    for _ in range(search.tries):
+        place = np.random.randint(len(places))
+        parcel = places[place]
         heavy = owner[parcel]
-        if np.random.random() < far:
+        if np.random.random() < search.far:
             light = np.random.randint(matchers)
         else:
             light = _one_beside(parcel, heavy, posts if np.random.random() < 0.5 else standing, takes)
         if light < 0 or light == heavy or not takes[light] or not takes[heavy]:
             continue
-        own = regions[begin:end][owner[regions[begin:end]] == heavy] if np.random.random() < 0.5 else np.array([parcel])
+        region = region_at[place]
+        own = places[(ends[region - 1] if region else 0) : ends[region]]
+        own = own[owner[own] == heavy]
+        if np.random.random() * len(own) >= 1:  # as much work as with one parcel
+            own = np.array([parcel])
         first, second = _all_go(own, heavy, light, posts, standing, loading)
-        after = total + (first**power + second**power - loads[heavy] ** power - loads[light] ** power) / mean**power
-        worse = (after / matchers) ** (1 / power) - (total / matchers) ** (1 / power)
-        if worse <= 0 or np.random.random() < np.exp(-worse / heat[step]):
-            total, loads[heavy], loads[light] = after, first, second
+        after = total - terms[heavy] - terms[light]
+        after += (first / scale[0]) ** search.power + (second / scale[0]) ** search.power
+        norm = ((after / matchers) ** (1 / search.power) - (total / matchers) ** (1 / search.power)) * scale[0]
+        if norm + each * (first + second - loads[heavy] - loads[light]) < 0:
+            loads[heavy], loads[light] = first, second
             owner[own] = light
+            total = _raised(loads, search.power, scale, terms)
         else:
             _all_go(own, light, heavy, posts, standing, loading)

@@ -10,15 +10,17 @@ Departs from the paper:
   cell that wl has a part of.
 * Not only one pair of matchers is looked at: whoever is heaviest by then gives to who is lightest, until the largest
   load is as near to the mean as is aimed at, or nothing lowers it any more.
-* **After both phases parcels are exchanged between all matchers**, by simulated annealing (:meth:`Trial.anneal`). A
-  subscription of two parcels that belong to two matchers is kept twice, and so is a post, so the phases alone make the
-  sum of all loads larger with each move. Annealing lets those parcels come together that share posts or subscriptions.
+* **Then parcels are exchanged between all matchers**, by a local search (:meth:`Trial.exchange`). A subscription of two
+  parcels that belong to two matchers is kept twice, and so is a post, so the phases alone make the sum of all loads
+  larger with each move. Exchanges let those parcels come together that share posts or subscriptions. They begin with
+  what both phases came to, and with the owners of before; the better of both is taken.
 * What it costs to carry a parcel are the subscriptions that wl does not have yet. Load is that of posts and
   subscriptions that count once at a matcher, divided between all of its parcels that they are there for.
 * What triggers a move and what it aims at are not the same: a plan is made where the largest load is more than σ times
   the smallest, and it aims at less. The paper leaves τ open. By σ alone loads would be uneven again by the next post.
-* A matcher gives at most half of the difference: after a move wl is never more loaded than wo, as counted on the latest
-  posts. A post that comes for several parcels counts once, so what is given away may relieve wo by less than its load.
+* In a phase a matcher gives at most half of the difference: wl is never more loaded than wo then, as counted on the
+  latest posts. A post that comes for several parcels counts once, so what is given away may relieve wo by less than its
+  load.
 * What changes little is left alone, and so is what is not worth it yet: parcels move when all matchers would have been
   ready earlier with the posts since the last move, if each had made its insertions and deletions of the move before
   them. Who waits so long never loses more than twice what it could not avoid, whatever comes (the ski rental problem).
@@ -53,8 +55,7 @@ class Balancer(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Local:
-    """Local adjustment; ``select`` is the algorithm of Phase II. With 0 ``tries`` it is that of the paper: no parcels
-    are exchanged after both phases."""
+    """Local adjustment; ``select`` is the algorithm of Phase II. With 0 ``tries`` there are no exchanges."""
 
     uneven: float = UNEVEN
     aim: float = 1.02
@@ -71,17 +72,24 @@ class Local:
             raise DataError(f"a move aims at loads that differ by 1 to σ = {self.uneven:g} times, got {self.aim!r}")
 
     def plan(self, loads: Loads, mapping: Mapping) -> list[Move]:
-        """Cost: a pass over the latest posts, and what the parcels that are tried out were touched by."""
-        trial = Trial(Estimate(loads, mapping, self.costs, self.formula))
-        if not is_uneven(trial.loads(), self.uneven):
+        """Cost: some passes over the latest posts, and ``tries`` times what the parcels are touched by."""
+        estimate = Estimate(loads, mapping, self.costs, self.formula)
+        if not is_uneven(estimate.matchers(mapping.owner), self.uneven):
             return []
-        for _ in range(_ROUNDS * mapping.matchers):
+        tried = [self._after_phases(estimate), *([Trial(estimate)] if self.tries else [])]
+        for trial in tried:
+            trial.exchange(self.tries, np.ones(mapping.matchers, dtype=np.bool_))
+        return min(tried, key=Trial.price).moves()
+
+    def _after_phases(self, estimate: Estimate) -> Trial:
+        """What both phases come to, between the heaviest and the lightest of all in turns."""
+        trial = Trial(estimate)
+        for _ in range(_ROUNDS * estimate.mapping.matchers):
             now = trial.loads()
             pair = _Pair(trial, int(now.argmax()), int(now.argmin()))
             if now.max() <= self.aim * now.mean() or not pair.relieve(self):
                 break
-        trial.anneal(self.tries, np.ones(mapping.matchers, dtype=np.bool_))
-        return trial.moves()
+        return trial
 
 
 @dataclass(slots=True)

@@ -1,6 +1,7 @@
 """What if these parcels went there? Owners that are tried out, with loads that follow each change.
 
-A trial costs what the parcels that go were touched by, and not a pass over all posts.
+To begin costs a pass over all posts and subscriptions, and a table of them for each matcher. What goes costs what it is
+touched by.
 """
 
 from __future__ import annotations
@@ -19,19 +20,16 @@ from tidings.partitioning.load import FloatArray
 MINOR = 0.01
 """What makes the largest load less by a smaller part is left alone."""
 
-TRIES = 20
-"""How often annealing tries each parcel somewhere else."""
+TRIES = 50
+"""How often an exchange tries each parcel somewhere else, on average."""
 
-_POWER = 32
-"""The norm of loads that annealing makes smaller: nearly the largest load, but others count as well."""
+_POWER = 32.0
+"""The norm of loads that an exchange makes smaller: nearly the largest load, but others count as well."""
 
-_HEAT = 1e-5
-"""Annealing begins there, in units of the mean load, and ends at a hundredth of it."""
+_OF_SUM = 0.3
+"""So much of the mean load counts beside the norm: else all would be tossed about where one load cannot be lowered."""
 
-_COOLED = 0.01
 _FAR = 0.1
-"""How often a parcel is tried at any matcher, and not only where one of its posts or subscriptions is already."""
-
 _SEED = 1
 
 
@@ -79,11 +77,6 @@ class Trial:
         got = estimate.loads.posts
         self.times = got / max(float(self._posts.sums.sum()), 1.0) if got else np.inf
 
-    @property
-    def carried(self) -> float:
-        """How many subscriptions have to go to matchers that have not had them."""
-        return float(self._standing.come.sum())
-
     def loads(self) -> FloatArray:
         """The load of each matcher."""
         every = np.arange(len(self._posts.sums))
@@ -119,6 +112,11 @@ class Trial:
             self._sums[:, matcher] = sums[:, -1] if len(parcels) else self._sums[:, matcher]
         return Given(*found)
 
+    def price(self) -> float:
+        """What an exchange makes smaller: the largest load, with what moves, and beside it a part of the mean."""
+        loads = self.loads() + self.moving() / self.times
+        return float(loads.max() + _OF_SUM * loads.mean())
+
     def moves(self) -> list[Move]:
         """What belongs to others now, if it is worth that: if all would have been ready earlier with the posts since
         the last move, had each of them made its insertions and deletions before."""
@@ -127,33 +125,25 @@ class Trial:
         parcels = np.flatnonzero(self.owner != self.estimate.mapping.owner)
         return [Move(int(parcel), int(self.owner[parcel])) for parcel in parcels]
 
-    def anneal(self, tries: int, takes: npt.NDArray[np.bool_]) -> None:
-        """Exchange parcels between the matchers that take part (bool[matchers]), until the largest loads, with what
-        moves, are as small as ``tries`` for each parcel can make them.
-
-        The sum of loads falls with it, as what belongs together comes together. By simulated annealing: what makes the
-        largest load larger may stay, the later the less.
+    def exchange(self, tries: int, takes: npt.NDArray[np.bool_]) -> None:
+        """Exchange parcels between the matchers that take part (bool[matchers]), so that the largest loads, with what
+        moves, become as small as ``tries`` for each parcel can make them; and their sum, as what belongs together comes
+        together. A local search, by chance and always the same.
         """
         estimate, costs = self.estimate, self.estimate.costs
-        every, regions = np.arange(len(self.owner)), estimate.regions
-        has_any = (estimate.loads.filed > 0) | (estimate.posts > 0)
-        own = every[has_any] if regions is None else every[has_any][np.argsort(regions[has_any], kind="stable")]
-        groups = own if regions is None else regions[own]
-        ends = np.append(np.flatnonzero(np.diff(groups)) + 1, len(own))
-        count = tries * len(own)
+        places = np.flatnonzero((estimate.loads.filed > 0) | (estimate.posts > 0))
+        regions = np.arange(len(self.owner)) if estimate.regions is None else estimate.regions
+        places = places[np.argsort(regions[places], kind="stable")]
+        ends = np.append(np.flatnonzero(np.diff(regions[places])) + 1, len(places))
+        region_at = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
+        if not (len(places) and takes.any() and self.loads().any()):
+            return
+        moving = costs.insertion / self.times, costs.deletion / self.times
         loading = kernels.Loading(
-            estimate.rates,
-            float(costs.post),
-            costs.insertion / self.times,
-            costs.deletion / self.times,
-            estimate.filed_for_one,
-            self._sums,
-            estimate.sums,
+            estimate.rates, float(costs.post), *moving, estimate.filed_for_one, self._sums, estimate.sums
         )
-        if count and self.loads().any():
-            heat = np.geomspace(_HEAT, _HEAT * _COOLED, count)
-            tables = own, ends, takes, self._posts, self._standing, loading
-            kernels.anneal(self.owner, *tables, count, _SEED, _POWER, heat, _FAR)
+        search = kernels.Search(tries * len(places), _SEED, _POWER, _OF_SUM, _FAR)
+        kernels.exchange(self.owner, places, region_at, ends, takes, self._posts, self._standing, loading, search)
 
 
 def _divided(there: kernels.There, parcels: IntArray, heavy: int, light: int) -> Given:

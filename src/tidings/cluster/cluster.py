@@ -73,14 +73,19 @@ class Carried(NamedTuple):
     """What a move took to matchers that did not have it: how many subscriptions came to each matcher and left it, and
     the bytes of the rows of those that came."""
 
-    come: tuple[int, ...] = ()
-    gone: tuple[int, ...] = ()
+    come: IntArray
+    gone: IntArray
     size_bytes: int = 0
+
+    @classmethod
+    def nothing(cls, matchers: int) -> Carried:
+        """For so many matchers."""
+        return cls(np.zeros(matchers, dtype=np.int64), np.zeros(matchers, dtype=np.int64))
 
     @property
     def subscriptions(self) -> int:
         """How many came to a matcher that did not have them."""
-        return sum(self.come)
+        return int(self.come.sum())
 
 
 class Cluster:
@@ -222,7 +227,7 @@ class Cluster:
         self.mapping, router = mapping, self.router
         self._counting = self._counted_anew()
         if router is None or np.array_equal(router.owner, mapping.owner):
-            return Carried()
+            return Carried.nothing(len(self.members))
         ids, filed = filed_under(self.filings, router.parcels.touch(router.owner != mapping.owner))
         before = MatcherSets.owning(filed, router.owners, mapping.matchers)
         router.move(mapping.owner)
@@ -234,16 +239,18 @@ class Cluster:
         """Take subscriptions from the matchers that they lived at to those where they live now."""
         sources, come, go = before.first(), after.without(before), before.without(after)
         brought = [self._filed(ids, come.with_matcher(matcher), sources) for matcher in range(len(self.members))]
-        size_bytes = 0
+        carried, size_bytes = Carried.nothing(len(self.members)), 0
         for matcher, (member, filed) in enumerate(zip(self.members, brought, strict=True)):
             here, left = after.with_matcher(matcher), go.with_matcher(matcher)
             if not filed and not len(here) and not len(left):
                 continue
+            carried.gone[matcher] = len(left)
             gone = ids.take(pa.array(left))
             if isinstance(self._placer, Lasp):
                 self._placer.forget(matcher, member.index.subscriptions(gone)["query"], self._analyser)
             member.index.take(filed, gone.to_pylist())
             for table in (each.source.table for each in filed):
+                carried.come[matcher] += table.num_rows
                 size_bytes += table.nbytes
                 if isinstance(self._placer, Lasp):
                     self._placer.hold(matcher, table["query"], self._analyser)
@@ -251,8 +258,7 @@ class Cluster:
             member.homes = member.homes.changed(homes, ids.take(pa.array(np.concatenate([here, left]))))
             member.changes += 1
             member.compact_if_due(more_segments=-SPARE_FILES)
-        came, went = ([len(sets.with_matcher(each)) for each in range(len(self.members))] for sets in (come, go))
-        return Carried(tuple(came), tuple(went), size_bytes)
+        return carried._replace(size_bytes=size_bytes)
 
     def _filed(self, ids: pa.Array, rows: IntArray, matchers: IntArray) -> list[FiledEntries]:
         """The subscriptions of some rows as they are filed, each at the matcher of its row."""
@@ -310,7 +316,7 @@ class Cluster:
         """
         older, mapping = self.older, self._divided()
         if older is None:
-            return Carried()
+            return Carried.nothing(len(self.members))
         self.older = None
         ids, before = older.left()
         table = self._taken(ids, before.first())

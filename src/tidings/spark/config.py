@@ -27,7 +27,7 @@
     placer = "lasp"                # slope, intercept; or "random": seed; or "rarest"
 
     [balance]                      # may be left out: then nothing is moved from busy matchers to others
-    uneven = 1.2                   # hits, pause, select ("gr", "dp", "si", "ra"), heaviest; scope: "local",
+    uneven = 1.1                   # hits, pause, select ("gr", "dp", "si", "ra"), heaviest; scope: "local",
                                    # "padres", or "global" with check_s, better, few
 
     [overload]                     # may be left out: then posts wait, and nothing is lost

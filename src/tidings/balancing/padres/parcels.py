@@ -12,9 +12,10 @@ Departs from the paper:
   posts and by subscriptions that it does not get or have yet. The idlest are those whose loads differ by no more than
   the threshold that triggers a session. (Of all of them before: an idle matcher stayed idle as long as another one
   gained less.)
-* After the sessions their matchers exchange parcels, by simulated annealing, as after the local adjustment of PS2, and
-  what moves has to be worth it (:mod:`tidings.balancing.trial`). A subscription of several parcels is often kept at the
-  giver as well, which no subscription of a broker is, so what is chosen by posts alone makes the sum of loads larger.
+* After the sessions all their matchers exchange parcels, as after the local adjustment of PS2, and what moves has to be
+  worth it (:mod:`tidings.balancing.trial`); also a busy matcher and the idlest one, where nothing was found to be given.
+  A subscription of several parcels is often kept at the giver as well, which no subscription of a broker is, so what is
+  chosen by posts alone makes the sum of loads larger.
 * The paper has a covering set; here all vectors of the taker's parcels are joined: what it gets already costs nothing.
 """
 
@@ -103,7 +104,7 @@ class Stabilized:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OnParcels:
     """Sessions between busy matchers and others, the busiest first; ``samples`` posts are looked at. With 0 ``tries``
-    no parcels are exchanged after the sessions."""
+    there are no exchanges."""
 
     parameters: Parameters = field(default_factory=Parameters)
     samples: int = SAMPLES
@@ -111,7 +112,8 @@ class OnParcels:
     tries: int = TRIES
 
     def plan(self, loads: Loads, mapping: Mapping) -> list[Move]:
-        """The moves of all sessions. They never make the largest load larger, or the difference of loads."""
+        """The moves of all sessions, and of exchanges after them where loads differ no more then. No plan makes the
+        largest load larger, or the difference of loads."""
         estimate = Estimate(loads, mapping, self.costs, "measured")
         trial, before = Trial(estimate), estimate.matchers(mapping.owner)
         profile = profile_of(loads.touches, self.samples)
@@ -129,9 +131,11 @@ class OnParcels:
                 best.do()
                 engaged |= {pie.broker, str(best.taker)}
                 takes[[giver, best.taker]] = True
-        trial.anneal(self.tries, takes)
-        is_nearer = float(np.ptp(trial.loads())) <= float(np.ptp(before))
-        return trial.moves() if is_nearer else []
+            elif actions:
+                takes[[giver, int(actions[0].broker)]] = True
+        moves = trial.moves()
+        trial.exchange(self.tries, takes)
+        return trial.moves() if np.ptp(trial.loads()) <= np.ptp(before) else moves
 
     def _best(self, deals: list[_Deal]) -> _Deal:
         """Of those with the idlest takers, the one that adds least input for what the giver is relieved of."""
