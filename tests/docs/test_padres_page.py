@@ -29,6 +29,8 @@ def test_what_is_said_of_policies_on_parcels_follows_from_their_figures() -> Non
     assert none["by_load"] == 1 and 1.15 < local["by_load"] < padres["by_load"]
     assert padres["subscriptions_moved"] < local["subscriptions_moved"]
     assert none["mean_load"] < padres["mean_load"] < local["mean_load"]
+    drift = {policy: one(rows_of("policies-drift"), policy=policy)["by_load"] for policy in ("none", "local", "padres")}
+    assert 1 == drift["none"] < drift["padres"] < drift["local"]
 
 
 def test_what_is_said_of_clusters_follows_from_their_figures() -> None:
