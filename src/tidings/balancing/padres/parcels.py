@@ -13,8 +13,8 @@ Departs from the paper:
   the threshold that triggers a session. (Of all of them before: an idle matcher stayed idle as long as another one
   gained less.)
 * After the sessions all their matchers exchange parcels, as after the local adjustment of PS2, and what moves has to be
-  worth it (:mod:`tidings.balancing.trial`); also a busy matcher and the idlest one, where nothing was found to be given.
-  A subscription of several parcels is often kept at the giver as well, which no subscription of a broker is, so what is
+  worth it (:mod:`tidings.balancing.trial`); also a busy matcher and the idlest one, where nothing could be given. A
+  subscription of several parcels is often kept at the giver as well, which no subscription of a broker is, so what is
   chosen by posts alone makes the sum of loads larger.
 * The paper has a covering set; here all vectors of the taker's parcels are joined: what it gets already costs nothing.
 """
