@@ -26,7 +26,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from benchmarks.balancing.policies import POLICIES, skewed
-from benchmarks.balancing.sides import WARM, Taken, Taking, paid
+from benchmarks.balancing.sides import WARM, Taken, Taking
 from benchmarks.balancing.world import LEARNED, Batch, Drift, World
 from benchmarks.matching import Advance, silent
 from benchmarks.spark import SESSION, session
@@ -39,7 +39,7 @@ from tidings.cluster.pipeline_folder import PipelineFolder
 from tidings.cluster.releases import Plan
 from tidings.cluster.sinks import ParquetSink
 from tidings.index.subscribers import with_all_columns
-from tidings.partitioning import Mapping
+from tidings.partitioning import Mapping, diff
 from tidings.partitioning.load import COUNTED
 from tidings.registry import Registry
 
@@ -124,7 +124,7 @@ class LiveSide(Taking):
             raise AssertionError(f"batch {number} had other posts than those of its file: {report}")
         work = work_of(report.loads, pin.matchers)
         ms = float(work.ms.max())
-        taken = Taken(ms, ms, batch_loads(work, COUNTED), int(work.posts.sum()), work.ms)
+        taken = Taken(ms, ms, batch_loads(work, COUNTED), int(work.posts.sum()), work.ms, np.zeros(len(work)))
         if pin.mapping != self.pinned:
             self._move(pin.mapping, taken)
         self.twin.change(with_all_columns(batch.added), batch.gone)
@@ -140,8 +140,8 @@ class LiveSide(Taking):
         assert before is not None
         assert after is not None
         carried = self.twin.move_to(after)
-        taken.parcels, taken.carried = int(np.count_nonzero(before.owner != after.owner)), carried.subscriptions
-        taken.moving = paid(carried)
+        taken.parcels, taken.carried = len(diff(before, after)), carried.subscriptions
+        taken.moving = COUNTED.insertion * carried.come + COUNTED.deletion * carried.gone
         self.pinned = name
 
 
