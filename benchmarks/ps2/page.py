@@ -156,6 +156,6 @@ def _moving(results: Path) -> _Lines:
             "16",
             "drift: posts with adjustment by those without",
             "1.26",
-            f"{drift['by_load']:.2f} by counters, {drift['times_as_many']:.2f} by the clock",
+            f"{drift['by_load']:.2f} by counters, {drift['times_as_many_moved_beside']:.2f} by the clock, moved beside",
         ),
     ]

@@ -98,16 +98,15 @@ def test_what_is_said_of_drift_follows_from_its_figures() -> None:
     drift, crowds, steady = (figures_of(name) for name in ("drift", "drift-crowds", "drift-steady"))
     for run in (drift, crowds):
         assert (run["standing"], run["rows"], run["share"], run["matchers"]) == (100_000, 20_000, 0.1, 8)
-        assert run["bound_by_load"] > run["by_load_moved_beside"] > run["by_load"] > 1 > run["times_as_many"]
+        assert run["bound_by_load"] > run["by_load_moved_beside"] > run["by_load"] > run["by_load_all_wait"] > 1
+        assert min(run["by_load"], run["by_load_of_busiest"]) >= 1.2 and run["times_as_many"] < 1
     assert (drift["crowd"], crowds["crowd"], steady["share"], steady["crowd"]) == (1, 4, 0, 1)
-    assert drift["by_load_moved_beside"] < 1.2 < crowds["by_load_moved_beside"]
     assert max(drift["then_bound"]) - min(drift["then_bound"]) < 0.1
-    assert f"up to {100 * (max(crowds['then_by_load']) - 1):.0f} % more" in PAGE
-    last = [crowds[name][-1] for name in ("then_bound", "then_by_load", "largest_by_mean")]
-    assert max(crowds["then_by_load"][-2:]) < 1 and last[0] / last[1] / last[2] > 1.6
+    assert drift["then_by_load"][0] == min(drift["then_by_load"])
     assert f"Written is {drift['bytes_written'] / drift['bytes_moved']:.1f} times" in PAGE
-    assert (steady["standing"], steady["rows"], steady["batches"]) == (20_000, 4_000, 200)
-    assert f"takes {steady['then_by_load'][3]:.2f} times as many" in PAGE
+    assert (steady["standing"], steady["rows"], steady["batches"]) == (100_000, 20_000, 200)
+    after = steady["batches"] - steady["last_moved_at"]
+    assert f"In the {after} batches after that nothing moves" in PAGE and after > 80
 
 
 def test_what_spark_says_of_the_order_is_as_the_page_says() -> None:
