@@ -24,17 +24,28 @@ def policies(  # noqa: PLR0913  # each is an option
     data: Annotated[Path | None, typer.Option(help="Folder with notes.parquet; made-up posts without.")] = None,
     seed: Annotated[int, typer.Option(min=0)] = 1,
     minutes: Annotated[float | None, typer.Option(min=0.1, help="End after so many, with what there is.")] = None,
+    live: Annotated[bool, typer.Option("--live", help="In pipelines on Spark, one after another; needs Java.")] = False,
     output_format: HowToPrint = Format.table,
     save: Save = None,
 ) -> None:
     """Three clusters side by side while queries drift: nothing moves, the policy of PS2Stream, that of PADRES."""
-    from benchmarks.balancing.policies import measure  # heavy imports only when they are needed
+    from benchmarks.balancing.policies import POLICIES, measure  # heavy imports only when they are needed
     from benchmarks.balancing.world import Drift, World
     from tidings.cli.output import progress
 
-    world = World.made(data, posts, 3 * queries, seed)
+    if live and minutes:
+        raise typer.BadParameter("pipelines run one after another, so each has all batches", param_hint="--minutes")
+    world, drift = World.made(data, posts, 3 * queries, seed), Drift.of(queries, batches, share, crowd)
+    if live:
+        from benchmarks.balancing import live as pipelines
+
+        with (
+            TemporaryDirectory(prefix="tidings-bench-") as folder,
+            progress("batches", len(POLICIES) * batches) as advance,
+        ):
+            figures = pipelines.measure(world, drift, Path(folder), matchers, skew, advance)
+        tell("policies live", data, figures, seed, output_format, save)
+        return
     with TemporaryDirectory(prefix="tidings-bench-") as folder, progress("batches", batches) as advance:
-        figures = measure(
-            world, Drift.of(queries, batches, share, crowd), Path(folder), matchers, skew, advance, minutes
-        )
+        figures = measure(world, drift, Path(folder), matchers, skew, advance, minutes)
     tell("policies", data, figures, seed, output_format, save)

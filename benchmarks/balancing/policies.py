@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from benchmarks.balancing.sides import WARM, Side, run, sides_of
 from benchmarks.balancing.world import Drift, World
@@ -17,7 +17,7 @@ from tidings.balancing import Adjuster
 from tidings.balancing.padres import OnParcels, Stabilized
 from tidings.partitioning import Mapping
 
-POLICIES = ("none", "local", "padres")
+POLICIES: tuple[Literal["none", "local", "padres"], ...] = ("none", "local", "padres")
 
 
 def measure(
@@ -32,7 +32,7 @@ def measure(
     """The figures of each policy, in columns. ``skew``: at first matcher 0 has that share of the others' parcels."""
     stream = drift.stream(world)
     first = next(stream)
-    mapping = _skewed(drift.learned(world, first, matchers), skew)
+    mapping = skewed(drift.learned(world, first, matchers), skew)
     adjusters = {"none": None, "local": Adjuster(), "padres": Adjuster(OnParcels(), Stabilized())}
     sides = sides_of(world, mapping, folder, adjusters)
     for side in sides.values():
@@ -42,7 +42,7 @@ def measure(
     return {**asdict(drift), "matchers": matchers, "skew": skew, **_figures(drift, sides)}
 
 
-def _skewed(mapping: Mapping, skew: float) -> Mapping:
+def skewed(mapping: Mapping, skew: float) -> Mapping:
     """Every so many parcels are matcher 0's."""
     owner = mapping.owner.copy()
     if skew:

@@ -73,16 +73,57 @@ class Taken:
         return self.largest + float(np.sum(self.moving)) * (waits == "all")
 
 
+@dataclass(slots=True, kw_only=True)
+class Taking:
+    """What a cluster took so far, batch by batch, and how many matches it found."""
+
+    taken: list[Taken] = field(default_factory=list)
+    found: int = 0
+
+    def seconds(self, part: slice, *, waits: bool = True, changes: bool = False) -> float:
+        """How long some batches took; with all that moving took if everybody ``waits`` for it, and with ``changes``."""
+        own = self.taken[part]
+        batches = sum(each.changing_too_ms if changes else each.matching_ms for each in own)
+        return (batches + waits * sum(each.moving_ms for each in own)) / 1e3
+
+    def busiest(self, part: slice, *, waits: bool = False) -> float:
+        """How long the busiest matcher took for some batches; with all that moving took if everybody ``waits``."""
+        own = self.taken[part]
+        busiest = float(np.sum([each.ms for each in own], axis=0).max())
+        return (busiest + waits * sum(each.moving_ms for each in own)) / 1e3
+
+    def load(self, part: slice, waits: Waits = "each") -> float:
+        """The same by counters, in units of a post."""
+        return sum(taken.load(waits) for taken in self.taken[part])
+
+    def busiest_load(self, parts: Iterable[slice]) -> float:
+        """The same if in each part of the run nobody waited for others at the end of a batch: the busiest matcher of
+        each part."""
+        sums = [np.sum([taken.loads + taken.moving for taken in self.taken[part]], axis=0).max() for part in parts]
+        return float(sum(sums))
+
+    def mean_load(self, part: slice) -> float:
+        """By counters, if all matchers had the same load in each batch: no balance is better."""
+        return float(sum(taken.loads.mean() for taken in self.taken[part]))
+
+    def uneven(self, part: slice) -> float:
+        """The largest load by the mean load."""
+        return self.load(part, "none") / self.mean_load(part)
+
+    @property
+    def moved_at(self) -> list[int]:
+        """After which batches something moved."""
+        return [number for number, taken in enumerate(self.taken) if taken.parcels]
+
+
 @dataclass(slots=True)
-class Side:
-    """A cluster with its files, and what it took so far."""
+class Side(Taking):
+    """A cluster of this process, with its files."""
 
     shares: Shares
     folder: Path
     adjuster: Adjuster | None
     _moving: FloatArray
-    taken: list[Taken] = field(default_factory=list)
-    found: int = 0
     moved_bytes: int = 0
     written_bytes: int = 0
 
@@ -138,43 +179,6 @@ class Side:
     def end(self) -> None:
         """After the last batch it has what the last move costs."""
         self.taken[-1].moving = self.taken[-1].moving + self._moving
-
-    # ------------------------------------------------------------------------------------------------ figures
-
-    def seconds(self, part: slice, *, waits: bool = True, changes: bool = False) -> float:
-        """How long some batches took; with all that moving took if everybody ``waits`` for it, and with ``changes``."""
-        own = self.taken[part]
-        batches = sum(each.changing_too_ms if changes else each.matching_ms for each in own)
-        return (batches + waits * sum(each.moving_ms for each in own)) / 1e3
-
-    def busiest(self, part: slice, *, waits: bool = False) -> float:
-        """How long the busiest matcher took for some batches; with all that moving took if everybody ``waits``."""
-        own = self.taken[part]
-        busiest = float(np.sum([each.ms for each in own], axis=0).max())
-        return (busiest + waits * sum(each.moving_ms for each in own)) / 1e3
-
-    def load(self, part: slice, waits: Waits = "each") -> float:
-        """The same by counters, in units of a post."""
-        return sum(taken.load(waits) for taken in self.taken[part])
-
-    def busiest_load(self, parts: Iterable[slice]) -> float:
-        """The same if in each part of the run nobody waited for others at the end of a batch: the busiest matcher of
-        each part."""
-        sums = [np.sum([taken.loads + taken.moving for taken in self.taken[part]], axis=0).max() for part in parts]
-        return float(sum(sums))
-
-    def mean_load(self, part: slice) -> float:
-        """By counters, if all matchers had the same load in each batch: no balance is better."""
-        return float(sum(taken.loads.mean() for taken in self.taken[part]))
-
-    def uneven(self, part: slice) -> float:
-        """The largest load by the mean load."""
-        return self.load(part, "none") / self.mean_load(part)
-
-    @property
-    def moved_at(self) -> list[int]:
-        """After which batches something moved."""
-        return [number for number, taken in enumerate(self.taken) if taken.parcels]
 
 
 def run(

@@ -33,6 +33,13 @@ def test_what_is_said_of_policies_on_parcels_follows_from_their_figures() -> Non
     assert 1 == drift["none"] < drift["padres"] < drift["local"]
 
 
+def test_what_is_said_of_policies_in_pipelines_follows_from_their_figures() -> None:
+    none, local, padres = (one(rows_of("policies-live"), policy=policy) for policy in ("none", "local", "padres"))
+    for policy in (local, padres):
+        assert policy["by_load_moved_beside"] >= 1.5 and policy["by_load"] < 1
+        assert abs(policy["mean_load"] / none["mean_load"] - 1) < 0.05
+
+
 def test_what_is_said_of_clusters_follows_from_their_figures() -> None:
     clusters, whole = rows_of("padres-clusters"), one(rows_of("padres-global"), run="proposed")
     assert all(row["sessions_at_rest"] == int(str(row["run"]) == "5") for row in [*clusters, whole])
