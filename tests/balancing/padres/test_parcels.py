@@ -101,7 +101,7 @@ def test_a_plan_never_raises_the_largest_load_nor_the_difference(
     loads, mapping = loads_of(posts, [1] * 12, 4), words(owner, 4)
     policy = OnParcels(costs=SMALL, samples=samples, tries=tries)
     moves = policy.plan(loads, mapping)
-    estimate = Estimate(loads, mapping, SMALL)
+    estimate = Estimate(loads, mapping, SMALL, "measured")
     before, after = estimate.matchers(mapping.owner), estimate.matchers(mapping.moved(moves).owner)
     assert after.max() <= before.max() and np.ptp(after) <= np.ptp(before)
     assert all(mapping.owner[parcel] != to for parcel, to in moves)
