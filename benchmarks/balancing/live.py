@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pyarrow.parquet as pq
 
-from benchmarks.balancing.policies import POLICIES, skewed
+from benchmarks.balancing.policies import POLICIES, counted, skewed
 from benchmarks.balancing.sides import WARM, Taken, Taking
 from benchmarks.balancing.world import LEARNED, Batch, Drift, World
 from benchmarks.matching import Advance, silent
@@ -177,19 +177,10 @@ def _load_kernels(world: World, mapping: Mapping, first: Batch) -> None:
 
 def _figures(drift: Drift, sides: dict[str, LiveSide]) -> dict[str, Any]:
     every, own = slice(WARM, drift.batches), list(sides.values())
-    none = own[0]
     return {
-        "matches": none.found,
+        "matches": own[0].found,
         "policy": list(sides),
-        "by_load": [round(none.load(every) / side.load(every), 3) for side in own],
-        "by_load_moved_beside": [round(none.load(every, "none") / side.load(every, "none"), 3) for side in own],
-        "largest_by_mean": [round(side.uneven(every), 3) for side in own],
-        "mean_load": [round(side.mean_load(every) / len(side.taken[every])) for side in own],
-        "posts_to_matchers": [sum(taken.sent for taken in side.taken) for side in own],
-        "times_moved": [len(side.moved_at) for side in own],
-        "last_moved_at": [max(side.moved_at, default=0) for side in own],
-        "parcels_moved": [sum(taken.parcels for taken in side.taken) for side in own],
-        "subscriptions_moved": [sum(taken.carried for taken in side.taken) for side in own],
+        **counted(own, every),
         "seconds_of_batches": [round(side.seconds_of_batches, 1) for side in own],
         "seconds_of_all": [round(side.seconds_of_all, 1) for side in own],
     }

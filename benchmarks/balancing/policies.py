@@ -6,11 +6,12 @@ The workload is that of :mod:`benchmarks.balancing.drift`, and times and loads a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from benchmarks.balancing.sides import WARM, Side, run, sides_of
+from benchmarks.balancing.sides import WARM, Side, Taking, run, sides_of
 from benchmarks.balancing.world import Drift, World
 from benchmarks.matching import Advance, silent
 from tidings.balancing import Adjuster
@@ -63,17 +64,25 @@ def _figures(drift: Drift, sides: dict[str, Side]) -> dict[str, Any]:
             round(none.seconds(every) / side.seconds(every, waits=False), 3) for side in own
         ],
         "times_as_many_by_busiest": [round(none.busiest(every) / side.busiest(every), 3) for side in own],
-        "by_load": [round(none.load(every) / side.load(every), 3) for side in own],
-        "by_load_all_wait": [round(none.load(every) / side.load(every, "all"), 3) for side in own],
-        "by_load_moved_beside": [round(none.load(every) / side.load(every, "none"), 3) for side in own],
-        "largest_by_mean": [round(side.uneven(every), 3) for side in own],
-        "mean_load": [round(side.mean_load(every) / len(side.taken[every])) for side in own],
-        "posts_to_matchers": [sum(taken.sent for taken in side.taken) for side in own],
-        "times_moved": [len(side.moved_at) for side in own],
-        "last_moved_at": [max(side.moved_at, default=0) for side in own],
-        "parcels_moved": [sum(taken.parcels for taken in side.taken) for side in own],
-        "subscriptions_moved": [sum(taken.carried for taken in side.taken) for side in own],
+        **counted(own, every),
         "moving_ms": [round(sum(taken.moving_ms for taken in side.taken)) for side in own],
         "bytes_moved": [side.moved_bytes for side in own],
         "bytes_written": [side.written_bytes for side in own],
+    }
+
+
+def counted(sides: Sequence[Taking], every: slice) -> dict[str, Any]:
+    """The figures by counters, in columns; the first side is the one in which nothing moves."""
+    none = sides[0]
+    return {
+        "by_load": [round(none.load(every) / side.load(every), 3) for side in sides],
+        "by_load_all_wait": [round(none.load(every) / side.load(every, "all"), 3) for side in sides],
+        "by_load_moved_beside": [round(none.load(every) / side.load(every, "none"), 3) for side in sides],
+        "largest_by_mean": [round(side.uneven(every), 3) for side in sides],
+        "mean_load": [round(side.mean_load(every) / len(side.taken[every])) for side in sides],
+        "posts_to_matchers": [sum(taken.sent for taken in side.taken) for side in sides],
+        "times_moved": [len(side.moved_at) for side in sides],
+        "last_moved_at": [max(side.moved_at, default=0) for side in sides],
+        "parcels_moved": [sum(taken.parcels for taken in side.taken) for side in sides],
+        "subscriptions_moved": [sum(taken.carried for taken in side.taken) for side in sides],
     }
